@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Wire format, version 1: what two hosts write into each other's scratchpads.
+ *
+ * Each host owns one set of words per direction: the words that it *writes* lie in
+ * the peer's scratchpads, and it *reads* its own. All that is needed fits in
+ * eight words; words beyond the eighth, where both sides have them, only make the
+ * frames of the sleeping lane longer.
+ *
+ *   word  name             written by the sender
+ *   ----  ---------------  ---------------------------------------------------
+ *     0   hello            magic, major version, number of words; 0 = not there
+ *     1   epoch            random, never 0; new each time that the sender forgot
+ *                          its leases (boot, reload, link lost, peer silent)
+ *     2   beat             free-running counter, without a doorbell
+ *     3   sleeping ctl     &enum devlend_ctl fields of lane 1
+ *     4   sleeping data 0
+ *     5   atomic ctl       &enum devlend_ctl fields of lane 2
+ *     6   atomic data 0    random half of the lease handle
+ *     7   atomic data 1    argument
+ *    8..  sleeping data 1..n
+ *
+ * A frame is accepted only if its check fits both hosts' epochs, so words left over
+ * from an earlier life of either host cannot be taken for a message. Both lanes are
+ * stop-and-wait: a sender changes its data words only when the peer acknowledged
+ * the frame before. See Documentation/protocol.rst for the ladder diagrams.
+ *
+ * All multi-byte fields of messages are little-endian; sizes and addresses are 64 bits.
+ * This header is shared with user-space tests: it includes nothing but types.
+ */
+#ifndef DEVLEND_WIRE_H
+#define DEVLEND_WIRE_H
+
+#include <linux/types.h>
+
+#ifdef __KERNEL__
+#include <linux/build_bug.h>
+#include <linux/stddef.h>
+#else
+#include <assert.h>
+#include <stddef.h>
+#endif
+
+#define DEVLEND_WIRE_MAJOR	1
+#define DEVLEND_WIRE_MINOR	0
+
+/* --- the words ------------------------------------------------------------ */
+
+enum devlend_word {
+	DEVLEND_WORD_HELLO	= 0,
+	DEVLEND_WORD_EPOCH	= 1,
+	DEVLEND_WORD_BEAT	= 2,
+	DEVLEND_WORD_SLEEP_CTL	= 3,
+	DEVLEND_WORD_SLEEP_DATA	= 4,
+	DEVLEND_WORD_ATOMIC_CTL	= 5,
+	DEVLEND_WORD_ATOMIC_D0	= 6,
+	DEVLEND_WORD_ATOMIC_D1	= 7,
+	DEVLEND_WORD_SLEEP_MORE	= 8,
+	DEVLEND_WORDS_MIN	= 8,
+	/* a frame's word count has four bits: one data word and fourteen more */
+	DEVLEND_WORDS_MAX	= 22,
+};
+
+/* The hello word: magic in bits 31..16, major in 15..8, number of words in 7..0. */
+#define DEVLEND_HELLO_MAGIC	0xd1e5u
+#define DEVLEND_HELLO(words) \
+	((DEVLEND_HELLO_MAGIC << 16) | (DEVLEND_WIRE_MAJOR << 8) | (words))
+#define DEVLEND_HELLO_GET_MAGIC(w)	((__u32)(w) >> 16)
+#define DEVLEND_HELLO_GET_MAJOR(w)	(((__u32)(w) >> 8) & 0xff)
+#define DEVLEND_HELLO_GET_WORDS(w)	((__u32)(w) & 0xff)
+
+/* --- control words of the two lanes --------------------------------------- */
+
+/*
+ * Both control words carry, in bits 15..0, a CRC-16 over the sender's epoch, the
+ * receiver's epoch, a lane constant, bits 31..16 of the word and the data words of the
+ * frame, in this order, each as four little-endian bytes.
+ *
+ * seq numbers the frame in the data words (1..15, then 1 again; 0 = none was sent
+ * in this pair of epochs); ack is the seq of the last frame accepted from the peer.
+ * An ack alone changes neither seq nor data.
+ */
+#define DEVLEND_CTL_SEQ_SHIFT	28
+#define DEVLEND_CTL_ACK_SHIFT	24
+#define DEVLEND_CTL_NIBBLE	0xfu
+#define DEVLEND_CTL_CHECK_MASK	0xffffu
+#define DEVLEND_SEQ_NONE	0u
+#define DEVLEND_SEQ_MAX		15u
+
+/* lane 1: data words in this frame (bits 19..16), first and last frame of a message */
+#define DEVLEND_CTL_WORDS_SHIFT	16
+#define DEVLEND_CTL_FIRST	(1u << 20)
+#define DEVLEND_CTL_LAST	(1u << 21)
+
+/* lane 2: status that goes with the ack (bits 23..20), operation (bits 19..16) */
+#define DEVLEND_CTL_STATUS_SHIFT 20
+#define DEVLEND_CTL_OP_SHIFT	16
+
+#define DEVLEND_LANE_SLEEP	0x6c616e31u	/* seeds of the check */
+#define DEVLEND_LANE_ATOMIC	0x6c616e32u
+
+/**
+ * enum devlend_atomic_op - operations of the atomic lane (four bits)
+ *
+ * All go from the host that holds the lease to the host that owns the device.
+ * D0 is the random half of the lease handle (the epochs are in the check), D1 the argument.
+ *
+ * @DEVLEND_AOP_BUS_MASTER: 1 on, 0 off. Off is answered when the bit is clear.
+ * @DEVLEND_AOP_FLR: start a function reset; done is told by %DEVLEND_OP_RESET_DONE.
+ * @DEVLEND_AOP_MSI_ADDR_LO: address of the plain MSI message, lender bus address,
+ *	checked against the granted interrupt range when MSI is enabled.
+ * @DEVLEND_AOP_MSI_ADDR_HI: upper half of the same.
+ * @DEVLEND_AOP_MSI_DATA: data of the plain MSI message.
+ * @DEVLEND_AOP_MSI_MASK: mask bits, where the capability has them.
+ * @DEVLEND_AOP_MSI_CTRL: message control word of MSI: enable, multiple message enable.
+ * @DEVLEND_AOP_MSIX_CTRL: message control word of MSI-X: enable, function mask.
+ * @DEVLEND_AOP_INTX_DISABLE: INTx disable bit of the command register.
+ */
+enum devlend_atomic_op {
+	DEVLEND_AOP_BUS_MASTER		= 1,
+	DEVLEND_AOP_FLR			= 2,
+	DEVLEND_AOP_MSI_ADDR_LO		= 3,
+	DEVLEND_AOP_MSI_ADDR_HI		= 4,
+	DEVLEND_AOP_MSI_DATA		= 5,
+	DEVLEND_AOP_MSI_MASK		= 6,
+	DEVLEND_AOP_MSI_CTRL		= 7,
+	DEVLEND_AOP_MSIX_CTRL		= 8,
+	DEVLEND_AOP_INTX_DISABLE	= 9,
+};
+
+/**
+ * enum devlend_status - outcome of a call, on both lanes; four bits
+ *
+ * Translated to errno in one function, devlend_status_to_errno().
+ */
+enum devlend_status {
+	DEVLEND_OK		= 0,
+	DEVLEND_E_INVAL		= 1,	/* malformed, or out of range */
+	DEVLEND_E_NOENT		= 2,	/* no such offer */
+	DEVLEND_E_STALE		= 3,	/* handle or generation of an earlier life */
+	DEVLEND_E_BUSY		= 4,	/* taken, or too many requests at once */
+	DEVLEND_E_PERM		= 5,	/* not allowed to this peer */
+	DEVLEND_E_NOSPC		= 6,	/* no window holds it */
+	DEVLEND_E_IO		= 7,	/* device or window did not do as told */
+	DEVLEND_E_NOTSUPP	= 8,	/* operation or feature unknown here */
+	DEVLEND_E_TIMEDOUT	= 9,	/* the device did not get ready */
+	DEVLEND_E_NOMEM		= 10,
+	DEVLEND_E_RANGE		= 11,	/* the device cannot address it */
+	DEVLEND_E_GONE		= 12,	/* the device is gone, or quarantined */
+	DEVLEND_E_NOSVC		= 13,	/* the module that serves it is not loaded */
+	DEVLEND_STATUS_MAX	= 15,
+};
+
+/* --- messages of the sleeping lane ---------------------------------------- */
+
+/* Which module serves the operation: bits 15..8 of the operation. */
+enum devlend_service_id {
+	DEVLEND_SVC_CORE	= 0,
+	DEVLEND_SVC_PROVIDER	= 1,	/* the host that owns devices */
+	DEVLEND_SVC_CONSUMER	= 2,	/* the host that uses them */
+	DEVLEND_SVC_COUNT	= 3,
+};
+
+#define DEVLEND_OP(service, n)	((DEVLEND_SVC_##service << 8) | (n))
+#define DEVLEND_OP_SERVICE(op)	((op) >> 8)
+
+enum devlend_op {
+	DEVLEND_OP_HELLO	= DEVLEND_OP(CORE, 1),
+	DEVLEND_OP_BYE		= DEVLEND_OP(CORE, 2),
+
+	DEVLEND_OP_OFFERS	= DEVLEND_OP(PROVIDER, 1),	/* push all offers again */
+	DEVLEND_OP_BORROW	= DEVLEND_OP(PROVIDER, 2),
+	DEVLEND_OP_CONFIG	= DEVLEND_OP(PROVIDER, 3),	/* sparse config image */
+	DEVLEND_OP_ATTACH	= DEVLEND_OP(PROVIDER, 4),	/* map list */
+	DEVLEND_OP_PROBE	= DEVLEND_OP(PROVIDER, 5),	/* prove a window */
+	DEVLEND_OP_RETURN	= DEVLEND_OP(PROVIDER, 6),
+	DEVLEND_OP_MAP		= DEVLEND_OP(PROVIDER, 7),	/* reserved */
+	DEVLEND_OP_UNMAP	= DEVLEND_OP(PROVIDER, 8),	/* reserved */
+	DEVLEND_OP_SYNC		= DEVLEND_OP(PROVIDER, 9),	/* reserved */
+	DEVLEND_OP_BULK_LIST	= DEVLEND_OP(PROVIDER, 10),	/* reserved */
+
+	DEVLEND_OP_OFFER	= DEVLEND_OP(CONSUMER, 1),	/* new or changed offer */
+	DEVLEND_OP_WITHDRAW	= DEVLEND_OP(CONSUMER, 2),	/* offer is gone */
+	DEVLEND_OP_REVOKE	= DEVLEND_OP(CONSUMER, 3),	/* give the device back */
+	DEVLEND_OP_RESET_DONE	= DEVLEND_OP(CONSUMER, 4),	/* FLR done, or failed */
+};
+
+enum devlend_msg_kind {
+	DEVLEND_MSG_REQUEST	= 0,
+	DEVLEND_MSG_REPLY	= 1,
+};
+
+#define DEVLEND_MSG_PAYLOAD_MAX	2048
+
+/**
+ * struct devlend_wire_handle - names a lease
+ * @epoch: epoch of the host that owns the device, when it granted the lease
+ * @random: never 0; 0 in both fields means "no lease"
+ */
+struct devlend_wire_handle {
+	__le32 epoch;
+	__le32 random;
+};
+
+/**
+ * struct devlend_wire_hdr - starts each message; a CRC-32 over header and payload ends it
+ * @op: &enum devlend_op
+ * @kind: &enum devlend_msg_kind
+ * @status: &enum devlend_status of a reply, else 0
+ * @txid: chosen by the requester, returned in the reply
+ * @handle: the lease that is spoken of
+ * @len: bytes of payload that follow, a multiple of 4, at most %DEVLEND_MSG_PAYLOAD_MAX
+ * @function: function of a multi-function lease; 0
+ * @asid: address space of a lease; 0
+ */
+struct devlend_wire_hdr {
+	__le16 op;
+	__u8 kind;
+	__u8 status;
+	__le32 txid;
+	struct devlend_wire_handle handle;
+	__le16 len;
+	__u8 function;
+	__u8 asid;
+};
+
+#define DEVLEND_MSG_MIN	(sizeof(struct devlend_wire_hdr) + 4)
+#define DEVLEND_MSG_MAX	(DEVLEND_MSG_MIN + DEVLEND_MSG_PAYLOAD_MAX)
+
+struct devlend_wire_uuid {
+	__u8 b[16];
+};
+
+/**
+ * struct devlend_wire_hello - request and reply of %DEVLEND_OP_HELLO
+ * @minor: minor version that the sender speaks; the smaller one is used
+ * @peers: number of hosts that the sender's NTB reaches; 1
+ * @your_epoch: the receiver's epoch, as the sender read it
+ * @host: identity of the sending host (set by the operator, else from DMI)
+ * @features_must: features without which the sender cannot work
+ * @features_may: features that the sender understands
+ * @max_payload: longest payload that the sender accepts, in bytes
+ * @services: bit mask of &enum devlend_service_id that are loaded now
+ */
+struct devlend_wire_hello {
+	__le16 minor;
+	__le16 peers;
+	__le32 your_epoch;
+	struct devlend_wire_uuid host;
+	__le64 features_must;
+	__le64 features_may;
+	__le32 max_payload;
+	__le32 services;
+	__le32 reserved[2];
+};
+
+enum devlend_bye_reason {
+	DEVLEND_BYE_UNLOAD	= 1,
+	DEVLEND_BYE_SHUTDOWN	= 2,
+	DEVLEND_BYE_REMOVED	= 3,
+};
+
+/**
+ * struct devlend_wire_bye - request of %DEVLEND_OP_BYE; the reply is empty
+ * @reason: &enum devlend_bye_reason
+ */
+struct devlend_wire_bye {
+	__le32 reason;
+};
+
+/**
+ * struct devlend_wire_offer_id - names an offer, whichever link it is seen through
+ * @host: identity of the host that owns the device
+ * @domain: PCI domain there
+ * @bdf: bus (15..8), device (7..3), function (2..0) there
+ * @generation: counts how often this device was lent since that host booted, from 1
+ */
+struct devlend_wire_offer_id {
+	struct devlend_wire_uuid host;
+	__le32 domain;
+	__le16 bdf;
+	__le16 reserved;
+	__le32 generation;
+};
+
+/* bits of &devlend_wire_bar.flags and of devlend_wire_grant_bar */
+#define DEVLEND_BAR_IO		(1u << 0)	/* present, but I/O ports: not exported */
+#define DEVLEND_BAR_64		(1u << 1)
+#define DEVLEND_BAR_PREFETCH	(1u << 2)
+#define DEVLEND_BAR_ROM		(1u << 3)
+
+#define DEVLEND_BARS		6
+
+/**
+ * struct devlend_wire_bar - one BAR of an offer
+ * @size: bytes; 0 where there is none, or it is the upper half of a 64-bit one
+ * @flags: %DEVLEND_BAR_IO and following
+ */
+struct devlend_wire_bar {
+	__le64 size;
+	__le32 flags;
+	__le32 reserved;
+};
+
+enum devlend_offer_state {
+	DEVLEND_OFFER_AVAILABLE	= 1,
+	DEVLEND_OFFER_LENT	= 2,	/* taken, by this peer or another */
+	DEVLEND_OFFER_BUSY	= 3,	/* being reset; will change by itself */
+	DEVLEND_OFFER_QUARANTINED = 4,	/* could not be reset */
+};
+
+/**
+ * struct devlend_wire_offer - request of %DEVLEND_OP_OFFER; the reply is empty
+ * @id: which device
+ * @state: &enum devlend_offer_state
+ * @vendor: and the four following, as in config space
+ * @device: see @vendor
+ * @subsystem_vendor: see @vendor
+ * @subsystem_device: see @vendor
+ * @class_rev: class code in bits 31..8, revision in 7..0
+ * @bar: the device's BARs
+ * @msi_vectors: that the MSI capability can do; 0 = none
+ * @msix_vectors: that the MSI-X capability can do; 0 = none
+ * @mps: maximum payload size in force for the device, bytes
+ * @iommu_width: address bits of the owner's IOMMU for the device; 0 = no IOMMU
+ * @iommu_pgsizes: page sizes of the same, as a bit mask
+ * @isolation_group: group id there; 0 = none
+ * @p2p_clique: devices with the same non-zero number reach each other
+ */
+struct devlend_wire_offer {
+	struct devlend_wire_offer_id id;
+	__le32 state;
+	__le32 class_rev;
+	__le16 vendor;
+	__le16 device;
+	__le16 subsystem_vendor;
+	__le16 subsystem_device;
+	struct devlend_wire_bar bar[DEVLEND_BARS];
+	__le16 msi_vectors;
+	__le16 msix_vectors;
+	__le16 mps;
+	__le16 iommu_width;
+	__le64 iommu_pgsizes;
+	__le32 isolation_group;
+	__le32 p2p_clique;
+	__le32 reserved[4];
+};
+
+/**
+ * struct devlend_wire_withdraw - request of %DEVLEND_OP_WITHDRAW; the reply is empty
+ * @id: which device
+ */
+struct devlend_wire_withdraw {
+	struct devlend_wire_offer_id id;
+};
+
+/**
+ * struct devlend_wire_borrow - request of %DEVLEND_OP_BORROW
+ * @id: which offer
+ * @mps: largest payload that the borrowing host's NTB function completes, bytes
+ * @flags: 0
+ * @borrower_host: who borrows; must be the peer's own
+ */
+struct devlend_wire_borrow {
+	struct devlend_wire_offer_id id;
+	__le32 mps;
+	__le32 flags;
+	struct devlend_wire_uuid borrower_host;
+};
+
+/**
+ * struct devlend_wire_grant_bar - where one BAR is to be found
+ * @lender_bus: address that the device's own BAR holds
+ * @size: bytes; 0 = not exported
+ * @offset: of the BAR's first byte from the start of the memory window
+ * @window: memory window index, the borrower's numbering of its outbound windows
+ * @flags: %DEVLEND_BAR_IO and following
+ */
+struct devlend_wire_grant_bar {
+	__le64 lender_bus;
+	__le64 size;
+	__le64 offset;
+	__le32 window;
+	__le32 flags;
+};
+
+/**
+ * struct devlend_wire_grant - reply of %DEVLEND_OP_BORROW
+ * @handle: names the lease from now on
+ * @bar: the BARs
+ * @rom_size: 0: the expansion ROM is not exported
+ * @msix_bar: BAR that holds the MSI-X table; 0xff = none
+ * @reserved8: 0
+ * @msix_offset: of the table in that BAR
+ * @mrrs: maximum read request size in force for the device, bytes
+ * @mps: maximum payload size in force, bytes
+ */
+struct devlend_wire_grant {
+	struct devlend_wire_handle handle;
+	struct devlend_wire_grant_bar bar[DEVLEND_BARS];
+	__le32 rom_size;
+	__u8 msix_bar;
+	__u8 reserved8[3];
+	__le32 msix_offset;
+	__le16 mrrs;
+	__le16 mps;
+	__le32 reserved[4];
+};
+
+/*
+ * Reply of %DEVLEND_OP_CONFIG (the request is empty but for the header's handle): 4096 bytes
+ * of config space, sparse. Runs follow each other: one __le32 holding the first dword's index
+ * (15..0) and the number of dwords (31..16), then the dwords. What is in no run is 0.
+ */
+#define DEVLEND_CONFIG_DWORDS	1024
+#define DEVLEND_CONFIG_RUN(first, count)	(((count) << 16) | (first))
+
+enum devlend_map_kind {
+	DEVLEND_MAP_MEMORY	= 1,	/* borrower's memory window */
+	DEVLEND_MAP_MSI		= 2,	/* borrower's interrupt range */
+	DEVLEND_MAP_LEASE_BAR	= 3,	/* reserved: a BAR of another lease */
+	DEVLEND_MAP_THIRD_HOST	= 4,	/* reserved */
+};
+
+#define DEVLEND_PROT_READ	(1u << 0)
+#define DEVLEND_PROT_WRITE	(1u << 1)
+
+#define DEVLEND_MAP_ENTRIES_MAX	16
+
+/**
+ * struct devlend_wire_map - one entry of the map list of a lease
+ * @device_addr: address that the device uses for the first byte; set in the reply
+ * @offset: of the first byte from the start of the memory window
+ * @length: bytes
+ * @kind: &enum devlend_map_kind
+ * @window: memory window index, the lender's numbering of its outbound windows
+ * @prot: %DEVLEND_PROT_READ, %DEVLEND_PROT_WRITE
+ * @reserved: 0
+ */
+struct devlend_wire_map {
+	__le64 device_addr;
+	__le64 offset;
+	__le64 length;
+	__le16 kind;
+	__le16 window;
+	__le32 prot;
+	__le32 reserved[2];
+};
+
+/**
+ * struct devlend_wire_attach - request and reply of %DEVLEND_OP_ATTACH
+ * @count: entries that follow, at most %DEVLEND_MAP_ENTRIES_MAX
+ * @dma_bits: reply: address bits that the lender's path to the window can carry; 64 where unknown
+ * @map: the entries; the reply has @device_addr filled in
+ */
+struct devlend_wire_attach {
+	__le32 count;
+	__le32 dma_bits;
+	struct devlend_wire_map map[];
+};
+
+enum devlend_probe_kind {
+	DEVLEND_PROBE_MEMORY	= 1,	/* lender's CPU writes @value into the map entry at @offset */
+	DEVLEND_PROBE_BAR	= 2,	/* lender's CPU reads the dword at @offset of BAR @index */
+	DEVLEND_PROBE_MSI	= 3,	/* lender's CPU writes the message @value to the entry */
+};
+
+/**
+ * struct devlend_wire_probe - request and reply of %DEVLEND_OP_PROBE
+ * @kind: &enum devlend_probe_kind
+ * @index: entry of the map list, or BAR number
+ * @offset: bytes from the start of that entry or BAR, a multiple of 4
+ * @value: to be written; in the reply of %DEVLEND_PROBE_BAR: what was read
+ * @reserved: 0
+ *
+ * %DEVLEND_PROBE_BAR is only allowed for the message data of the first MSI-X table entry,
+ * while MSI-X is disabled: a register without side effects in all devices.
+ */
+struct devlend_wire_probe {
+	__le32 kind;
+	__le32 index;
+	__le64 offset;
+	__le32 value;
+	__le32 reserved;
+};
+
+enum devlend_revoke_reason {
+	DEVLEND_REVOKE_RECLAIM	= 1,
+	DEVLEND_REVOKE_UNLOAD	= 2,
+	DEVLEND_REVOKE_SHUTDOWN	= 3,
+	DEVLEND_REVOKE_ERROR	= 4,	/* the device failed */
+	DEVLEND_REVOKE_REMOVED	= 5,	/* the device, or the NTB, is being removed */
+};
+
+/**
+ * struct devlend_wire_revoke - request of %DEVLEND_OP_REVOKE; the reply is empty, at once
+ * @reason: &enum devlend_revoke_reason
+ * @grace_ms: time after which the lender takes the device back in any case
+ */
+struct devlend_wire_revoke {
+	__le32 reason;
+	__le32 grace_ms;
+};
+
+/**
+ * struct devlend_wire_reset_done - request of %DEVLEND_OP_RESET_DONE; the reply is empty
+ * @status: &enum devlend_status
+ */
+struct devlend_wire_reset_done {
+	__le32 status;
+};
+
+static_assert(sizeof(struct devlend_wire_handle) == 8);
+static_assert(sizeof(struct devlend_wire_hdr) == 20);
+static_assert(sizeof(struct devlend_wire_hello) == 56);
+static_assert(offsetof(struct devlend_wire_hello, features_must) == 24);
+static_assert(sizeof(struct devlend_wire_bye) == 4);
+static_assert(sizeof(struct devlend_wire_offer_id) == 28);
+static_assert(sizeof(struct devlend_wire_bar) == 16);
+static_assert(sizeof(struct devlend_wire_offer) == 184);
+static_assert(offsetof(struct devlend_wire_offer, bar) == 48);
+static_assert(offsetof(struct devlend_wire_offer, iommu_pgsizes) == 152);
+static_assert(sizeof(struct devlend_wire_withdraw) == 28);
+static_assert(sizeof(struct devlend_wire_borrow) == 52);
+static_assert(sizeof(struct devlend_wire_grant_bar) == 32);
+static_assert(sizeof(struct devlend_wire_grant) == 232);
+static_assert(offsetof(struct devlend_wire_grant, rom_size) == 200);
+static_assert(sizeof(struct devlend_wire_map) == 40);
+static_assert(sizeof(struct devlend_wire_attach) == 8);
+static_assert(sizeof(struct devlend_wire_probe) == 24);
+static_assert(sizeof(struct devlend_wire_revoke) == 8);
+static_assert(sizeof(struct devlend_wire_reset_done) == 4);
+
+#endif /* DEVLEND_WIRE_H */
