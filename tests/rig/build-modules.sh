@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# build-modules.sh KERNEL [MAKE ARGUMENT...]: build the project's modules for one of the
+# rig's kernels (6.1, 6.12, 7.x, checking), e.g. "build-modules.sh 6.12 W=1 C=1".
+#
+# The sources are copied to build/modules/KERNEL first, only what changed: kernels before
+# 6.13 can build a module only where its source lies. The compiler is the chroot's, so
+# that every host gives the same result. Messages are given with the tree's own paths.
+# shellcheck source-path=SCRIPTDIR
+set -euo pipefail
+
+RIG=$(cd "$(dirname "$0")" && pwd)
+TOP=$(cd "$RIG/../.." && pwd)
+CACHE=${DEVLEND_CACHE:-/var/cache/devlend}
+# shellcheck source=lib/step.sh
+. "$RIG/lib/step.sh"
+# shellcheck source=lib/chroot.sh
+. "$RIG/lib/chroot.sh"
+
+[ $# -ge 1 ] || die "usage: build-modules.sh KERNEL [MAKE ARGUMENT...]"
+kernel=$1
+shift
+env=$CACHE/kernels/$kernel.env
+[ -e "$env" ] || die "no kernel $kernel in $CACHE: run tests/rig/setup.sh (demo: 6.12; check: all)"
+# shellcheck source=/dev/null
+. "$env"
+
+out=$TOP/build/modules/$kernel
+mkdir -p "$out"
+exec 9>"$out.lock"
+flock 9
+# -c and no -t: a file keeps its time unless its content differs, so make rebuilds what must be.
+rsync -rlc --delete --delete-excluded \
+	--include='/Makefile' --include='/Kbuild*' --include='/dkms.conf' \
+	--include='/include/***' --include='/common/***' --include='/lender/***' --include='/borrower/***' \
+	--include='/tests/' --include='/tests/kunit/***' \
+	--filter='P *.o' --filter='P *.ko' --filter='P *.mod' --filter='P *.mod.c' --filter='P .*.cmd' \
+	--filter='P Module.symvers' --filter='P modules.order' --filter='P .module-common.c' \
+	--exclude='*' "$TOP/" "$out/"
+
+target=("$@")
+case " $* " in
+*' modules '* | *' clean '*) ;;
+*) target+=(modules) ;;
+esac
+where=(-C "$out")
+[ -e "$out/Makefile" ] || where=(-C "$KDIR" M="$out" DEVLEND_SRC="$out" KBUILD_EXTRA_SYMBOLS="$NTB_SYMVERS")
+rc=0
+in_chroot -b "$TOP" make "${where[@]}" -s --no-print-directory -j"$(nproc)" \
+	KDIR="$KDIR" NTB_SYMVERS="$NTB_SYMVERS" CONFIG_DEBUG_INFO_BTF_MODULES= "${target[@]}" \
+	> >(sed "s#$out/#$TOP/#g") 2> >(sed "s#$out/#$TOP/#g" >&2) || rc=$?
+wait
+exit $rc

@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# files.sh DIR OUT: fill DIR with the guests' userland, taken from the Debian system that
+# this runs in (the chroot), and pack it as OUT, a cpio archive. Programs come with the
+# libraries that they name, nothing else: the image is unpacked into memory at each boot.
+set -euo pipefail
+
+dir=$1 out=$2
+here=$(cd "$(dirname "$0")" && pwd)
+
+programs='bash nvme fio lspci setpci mkfs.ext4 e2fsck tune2fs ip ss ethtool kmod strace
+	lsblk blkid mount umount findmnt losetup dmesg flock taskset chrt lscpu fallocate
+	unshare nsenter ps top free vmstat pgrep pkill sysctl hdparm stat dd od cmp sha256sum
+	timeout'
+
+mkdir -p "$dir"/{dev,proc,sys,run,tmp,root,mnt,etc,var/lib,var/log,usr/bin,usr/sbin,usr/lib,usr/lib64,usr/share/misc}
+for link in bin sbin lib lib64; do
+	ln -s "usr/$link" "$dir/$link"
+done
+ln -s /run "$dir/var/run"
+
+copy()
+{
+	local to=$dir$1
+	[ -e "$to" ] || { mkdir -p "$(dirname "$to")" && cp -L "$1" "$to"; }
+}
+
+for name in $programs; do
+	path=$(command -v "$name") || { echo "no $name" >&2; exit 1; }
+	path=$(readlink -f "$(dirname "$path")")/$name
+	copy "$path"
+	# A script has no libraries, and ldd says so by failing.
+	for lib in $(ldd "$path" 2>/dev/null | grep -oE '/[^ )]+' || true); do
+		copy "$(readlink -f "$(dirname "$lib")")/$(basename "$lib")"
+	done
+done
+for name in modprobe insmod rmmod lsmod modinfo depmod; do
+	ln -sf ../bin/kmod "$dir/usr/sbin/$name"
+done
+ln -sf mkfs.ext4 "$dir/usr/sbin/mkfs.ext3"
+copy /etc/mke2fs.conf
+copy /usr/share/misc/pci.ids
+
+cp /usr/bin/busybox "$dir/usr/bin/busybox"
+for name in $(busybox --list); do
+	[ -e "$dir/usr/bin/$name" ] || [ -e "$dir/usr/sbin/$name" ] || ln -s busybox "$dir/usr/bin/$name"
+done
+ldconfig -r "$dir" 2>/dev/null
+
+printf 'root:x:0:0:root:/root:/bin/sh\n' >"$dir/etc/passwd"
+printf 'root:x:0:\n' >"$dir/etc/group"
+printf '127.0.0.1 localhost\n' >"$dir/etc/hosts"
+printf 'hosts: files\n' >"$dir/etc/nsswitch.conf"
+ln -s /proc/mounts "$dir/etc/mtab"
+
+gcc -O2 -Wall -Werror -static -s -o "$dir/rig-agent" "$here/agent.c"
+cp "$here/init" "$dir/init"
+chmod 755 "$dir/init"
+
+cd "$dir"
+find . -print0 | LC_ALL=C sort -z | cpio --null --create --quiet --format=newc --owner=0:0 --file="$out"
