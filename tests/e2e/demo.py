@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""`make demo`: the main job, on the rig, with what happens printed step by step.
+
+Two guests joined by an NTB; an NVMe drive in one of them is lent, borrowed by the other, used by
+its stock driver, returned and reclaimed. Each step prints the command that an operator would type
+and what it answered; the first that does not do as it should ends the demo with its reason.
+"""
+
+import hashlib
+import sys
+import time
+
+import lending
+from rig import pair as rigpair
+
+NVME = "1b36:0010"
+START = time.monotonic()
+
+
+def step(title):
+    """Print a step's title with the time since the start."""
+    print(f"\n[{time.monotonic() - START:5.1f} s] {title}", flush=True)
+
+
+def show(name, guest, command, timeout=120):
+    """Run a command in a guest as an operator would, and print both."""
+    print(f"  {name}# {command}", flush=True)
+    out = lending.sh(guest, command, timeout=timeout)
+    for line in out.splitlines():
+        print(f"    {line}", flush=True)
+    return out
+
+
+def use_drive(pair, lease, digest):
+    """Read the image through the borrower, make a file system, write a file; its checksum."""
+    guest = pair.borrower
+    shadow = lending.shadow_of(guest, lease)
+    disk = lending.nvme_block(guest, shadow)
+    step("The shadow, as lspci shows it; the stock nvme driver is bound")
+    show("borrower", guest, f"lspci -vv -s {shadow}")
+    serial = show("borrower", guest, f"cat /sys/block/{disk}/device/serial").strip()
+    size = show("borrower", guest, f"blockdev --getsize64 /dev/{disk}")
+    if (serial, int(size)) != (pair.drive.serial, pair.drive.image.stat().st_size):
+        raise lending.StepFailed("serial number or size differ from the lender's drive")
+    step("The whole drive, read through the borrower")
+    got = show("borrower", guest, f"dd if=/dev/{disk} bs=128k iflag=direct 2>/dev/null | sha256sum", 600)
+    print(f"    {digest}  (the image, computed outside)")
+    if got.split()[0] != digest:
+        raise lending.StepFailed("the checksums differ")
+    step("A file system and a file, written by the borrower")
+    show("borrower", guest, f"mkfs.ext4 -q -F /dev/{disk} && mkdir -p /mnt/d && mount /dev/{disk} /mnt/d", 300)
+    show("borrower", guest, "uname -a > /mnt/d/hello && dd if=/dev/urandom bs=1M count=2 >> /mnt/d/hello 2>/dev/null")
+    written = show("borrower", guest, "sync; sha256sum < /mnt/d/hello; umount /mnt/d")
+    return written.split()[0]
+
+
+def run(pair, digest):
+    """All steps."""
+    lender, borrower = pair.lender, pair.borrower
+    step("Two hosts, one NTB: the links are up")
+    for guest in (lender, borrower):
+        lending.wait_link(guest)
+    show("lender", lender, f"cat {lending.BUS}/link0/state")
+    bdf = lending.find_pci(lender, NVME)
+    step("The drive on the lender, with its own driver")
+    show("lender", lender, f"lspci -k -s {bdf}")
+    step("Lend it")
+    show("lender", lender, f"echo {bdf} > {lending.DRIVER}/lend")
+    step("Available on the borrower")
+    offer = lending.wait_offer(borrower, bdf)
+    show("borrower", borrower, f"cd {lending.BUS}/{offer} && grep -s . id state vendor device class")
+    step("Borrow it")
+    print(f"  borrower# echo auto > {lending.BUS}/{offer}/borrow")
+    lease = lending.borrow(borrower, offer)
+    show("borrower", borrower, f"cd {lending.BUS}/{lease} && grep -s . state pci dma_mode irq_mode")
+    written = use_drive(pair, lease, digest)
+    step("Return it, and take it back on the lender")
+    print(f"  borrower# echo 1 > {lending.BUS}/{lease}/return")
+    lending.give_back(borrower, lease)
+    lending.wait(lender, f'[ "$(cat {lending.BUS}/lent-{bdf}/state)" = offered ]')
+    show("lender", lender, f"echo {bdf} > {lending.DRIVER}/reclaim")
+    disk = lending.nvme_block(lender, bdf)
+    show("lender", lender, f"lspci -k -s {bdf}")
+    step("The borrower's file, read on the lender with its own driver")
+    show("lender", lender, f"mkdir -p /mnt/d && mount -o ro /dev/{disk} /mnt/d")
+    got = show("lender", lender, "sha256sum < /mnt/d/hello; umount /mnt/d").split()[0]
+    if got != written:
+        raise lending.StepFailed("the file differs")
+    step("Done: lent, borrowed, used, returned, reclaimed; every checksum equal")
+
+
+def main():
+    """Boot the pair, run the steps; 0 when all of them did as they should."""
+    step("Booting two guests")
+    with rigpair.booted(devlend=True) as pair:
+        digest = hashlib.sha256(pair.drive.image.read_bytes()).hexdigest()
+        try:
+            run(pair, digest)
+        except lending.StepFailed as error:
+            print(f"\ndemo: failed: {error}", file=sys.stderr)
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

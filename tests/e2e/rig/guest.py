@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: GPL-2.0
+"""One QEMU guest: started, driven and ended from here.
+
+start() returns at once; wait_ready() waits for the agent, so that several guests boot at
+the same time. kill() is a power cut, restart() the same machine booting again, reset()
+the reset button. The console's text and the log files outlive all of them.
+"""
+
+import errno
+import json
+import os
+import re
+import uuid
+from dataclasses import dataclass
+
+from . import image, paths
+from .agent import Agent, CommandFailed, Result
+from .complaints import ComplaintError, find_complaints
+from .console import Console, listen
+from .process import Child
+from .qmp import Qmp
+
+# Emulation on busy cores is slow in bursts: stalls are found, but later than by default.
+APPEND = "console=ttyS0 loglevel=7 panic=-1 rcupdate.rcu_cpu_stall_timeout=100 watchdog_thresh=50"
+BOOT_TIMEOUT = {"checking": 180}
+ERRNO_OF = {os.strerror(n): n for n in errno.errorcode}
+
+
+@dataclass
+class Nvme:
+    """An NVMe controller of QEMU's with one raw image as its namespace."""
+
+    serial: str = "LENT0001"
+    size: int = 64 << 20
+    image: str = ""		# a path; empty: a new sparse one in the run's folder
+    queues: int = 2
+    options: str = ""		# more properties of the device, "name=value,..."
+    id: str = ""
+
+    def qemu_args(self, run_dir, name, addr):
+        ident = self.id or self.serial.lower()
+        path = self.image or image.raw_image(run_dir / f"{name}-{ident}.img", self.size)
+        self.image = str(path)
+        device = (f"nvme,id={ident},serial={self.serial},drive={ident}-drive,addr={addr},"
+                  f"max_ioqpairs={self.queues},msix_qsize={self.queues + 1}")
+        if self.options:
+            device += "," + self.options
+        return ["-drive", f"if=none,id={ident}-drive,file={path},format=raw,cache=unsafe",
+                "-device", device]
+
+
+class Guest:
+    """A machine. Devices are Nvme objects or QEMU -device strings, from slot 6 upwards;
+    the NTB endpoint, where ntb_socket names a simulator's socket, is in slot 5."""
+
+    def __init__(self, name, run_dir, kernel="6.12", memory=512, smp=1, core=None, devices=(), ntb_socket=None,
+                 modules=(), append="", machine="", with_modules=True, extra_args=()):
+        self.name, self.run_dir, self.core = name, run_dir, core
+        self.kernel = paths.kernel(kernel)
+        self.memory, self.smp = memory, smp
+        self.devices, self.ntb_socket = list(devices), ntb_socket
+        self.modules, self.append, self.machine = tuple(modules), append, machine
+        self.with_modules, self.extra_args = with_modules, list(extra_args)
+        self.console = Console(name, run_dir / f"{name}-console.log")
+        self.process = self.agent = self.qmp = None
+        self._device_args = None
+        self._checked = 0
+        self._marks = 0
+
+    # Life
+
+    def start(self):
+        sockets = paths.socket_dir()
+        try:
+            ears = {what: listen(sockets / what) for what in ("console", "agent", "qmp")}
+            self.process = Child(self._argv(sockets), self.run_dir / f"{self.name}-qemu.log", core=self.core,
+                                 env=paths.qemu_environment())
+            self.console.attach(self._accept(ears["console"]))
+            self.agent = Agent(self.name, self._accept(ears["agent"]))
+            self.qmp = Qmp(self._accept(ears["qmp"]))
+        finally:
+            for path in sockets.iterdir():
+                path.unlink()
+            sockets.rmdir()
+        return self
+
+    def wait_ready(self, timeout=None):
+        timeout = timeout or BOOT_TIMEOUT.get(self.kernel.name, 90)
+        self.agent.wait_hello(1, timeout)
+        return self
+
+    def kill(self):
+        """A power cut."""
+        if self.process:
+            self.process.kill()
+            self._hang_up()
+
+    def stop(self):
+        """The end of its use; nothing is synced."""
+        self.kill()
+
+    def restart(self):
+        """Power cut and boot again."""
+        self.kill()
+        return self.start().wait_ready()
+
+    def reset(self):
+        """The reset button: memory and QEMU stay, the kernel starts anew."""
+        before = self.agent.hellos
+        self.qmp.command("set-action", reboot="reset")
+        self.qmp.command("system_reset")
+        self.agent.wait_hello(before + 1, BOOT_TIMEOUT.get(self.kernel.name, 90))
+
+    @property
+    def running(self):
+        return bool(self.process and self.process.running)
+
+    # Commands
+
+    def spawn(self, cmd):
+        """Start a command and return its Job."""
+        return self.agent.start(cmd)
+
+    def run(self, cmd, timeout=60, check=True, stdin=b""):
+        """Run a shell command to its end. With check, a status other than 0 raises."""
+        job = self.agent.start(cmd)
+        if stdin:
+            job.send(stdin)
+        job.send(b"")
+        result = job.wait(timeout)
+        if check and result.rc:
+            raise CommandFailed(f"{self.name}: {cmd}\n{result}")
+        return result
+
+    def text(self, cmd, timeout=60):
+        """The standard output of a command that must succeed, without the last newline."""
+        return self.run(cmd, timeout).out.rstrip("\n")
+
+    def push(self, data, path, mode=0o644):
+        """Bytes, or a host's file by its pathlib.Path, into a file of the guest."""
+        data = data if isinstance(data, bytes) else data.read_bytes()
+        self.run(f"cat > '{path}' && chmod {mode:o} '{path}'", stdin=data, timeout=120)
+
+    def pull(self, path):
+        """A file of the guest as bytes."""
+        rc, out, err = self.agent.start(f"cat '{path}' </dev/null").wait_raw(120)
+        if rc:
+            raise CommandFailed(f"{self.name}: {err.decode(errors='replace')}")
+        return out
+
+    def read(self, path):
+        """A small file, such as a sysfs attribute, without the last newline."""
+        return self.text(f"cat '{path}'")
+
+    def write(self, path, value, timeout=60):
+        """One write(2) of value into a sysfs file: 0, or the errno that it gave."""
+        data = value if isinstance(value, bytes) else value.encode()
+        result = self.run(f"LC_ALL=C dd of='{path}' bs=1M count=1 iflag=fullblock conv=notrunc status=none",
+                          timeout, check=False, stdin=data)
+        if not result.rc:
+            return 0
+        message = result.err.strip().rsplit(": ", 1)[-1]
+        return ERRNO_OF.get(message) or self._odd(path, result)
+
+    def modprobe(self, *names):
+        self.run("modprobe -a " + " ".join(names))
+
+    def dmesg(self):
+        return self.text("dmesg")
+
+    # What the kernel complained about
+
+    def mark(self, text):
+        """Write a line into the kernel log and wait until the console has shown it: all
+        that the kernel said before is then in console.text."""
+        self._marks += 1
+        line = f"rig: mark {self._marks}: {text}"
+        start = len(self.console.text)
+        self.agent.start(f"echo '{line}' >/dev/kmsg </dev/null").wait(30)
+        self.console.wait_for(re.escape(line), 30, start)
+
+    def complaints(self, allow=()):
+        """Complaints since the last call."""
+        start, self._checked = self._checked, len(self.console.text)
+        return find_complaints(self.console.text[start:self._checked], allow)
+
+    def check_complaints(self, allow=()):
+        found = self.complaints(allow)
+        if found:
+            raise ComplaintError(f"{self.name}: the kernel complained:\n" + "\n".join(found))
+
+    # Inside
+
+    def _argv(self, sockets):
+        memory = f"memory-backend-memfd,id=m,size={self.memory}M,share=on"
+        machine = "q35,memory-backend=m" + ("," + self.machine if self.machine else "")
+        append = f"{APPEND} rig.hostname={self.name} {self.append}"
+        if self.modules:
+            append += " rig.modules=" + ",".join(self.modules)
+        argv = paths.qemu_command() + [
+            "-name", self.name, "-uuid", str(uuid.uuid5(uuid.NAMESPACE_DNS, self.name)),
+            "-accel", "tcg", "-cpu", "max", "-machine", machine, "-smp", str(self.smp), "-m", f"{self.memory}M",
+            "-object", memory, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+            "-kernel", str(self.kernel.image), "-initrd", str(image.initrd(self.kernel, self.with_modules)),
+            "-append", append]
+        for what in ("console", "agent", "qmp"):
+            argv += ["-chardev", f"socket,id={what},path={sockets / what}"]
+        argv += ["-serial", "chardev:console", "-mon", "chardev=qmp,mode=control",
+                 "-device", "virtio-serial-pci,addr=3", "-device", "virtserialport,chardev=agent,name=rig.agent"]
+        if self.ntb_socket:
+            argv += ["-device", json.dumps({
+                "driver": "vfio-user-pci", "id": "ntb0", "addr": "5", "x-msg-timeout": 60000,
+                "socket": {"type": "unix", "path": str(self.ntb_socket)}})]
+        return argv + self._devices() + self.extra_args
+
+    def _devices(self):
+        # Made once: a restart finds the same drives.
+        if self._device_args is None:
+            self._device_args = []
+            for slot, device in enumerate(self.devices, 6):
+                if isinstance(device, Nvme):
+                    self._device_args += device.qemu_args(self.run_dir, self.name, f"{slot:x}")
+                else:
+                    has_addr = "addr=" in device
+                    self._device_args += ["-device", device if has_addr else f"{device},addr={slot:x}"]
+        return self._device_args
+
+    def _accept(self, ear):
+        """QEMU's connection; or the reason why it does not come, as QEMU put it."""
+        ear.settimeout(0.2)
+        with ear:
+            for _ in range(150):
+                try:
+                    sock = ear.accept()[0]
+                    sock.settimeout(None)
+                    return sock
+                except TimeoutError:
+                    if not self.process.running:
+                        break
+        raise RuntimeError(f"{self.name}: QEMU did not start:\n{self.process.log_text()[-3000:]}")
+
+    def _hang_up(self):
+        self.agent.close()
+        self.qmp.close()
+
+    @staticmethod
+    def _odd(path, result):
+        raise CommandFailed(f"writing {path}: {result}")
+
+
+__all__ = ["Guest", "Nvme", "Result"]

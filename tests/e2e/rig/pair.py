@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The usual set-up: two guests, "lender" and "borrower", and an NTB between.
+
+Both have an NTB endpoint in slot 5 (0000:00:05.0), the lender on the upstream side, and
+what is lent sits in the lender's slots from 6 on. The in-tree ntb_hw_intel is loaded.
+"""
+
+import os
+import re
+
+from .agent import until
+from .guest import Guest, Nvme
+from .ntbsim import WINDOWS, Ntbsim, forbidden
+
+NTB_BDF = "0000:00:05.0"
+DEVICE_BDF = "0000:00:06.0"
+NTB_MODULES = ("ntb", "ntb_hw_intel")
+
+
+class Pair:
+    """Boots on start(), or as a context manager. Options that start with lender_ or
+    borrower_ go to that guest alone, others to both."""
+
+    def __init__(self, run_dir, devices=None, windows=WINDOWS, ntb=True, modules=NTB_MODULES + ("nvme",), **options):
+        self.run_dir = run_dir
+        self.ntbsim = Ntbsim(run_dir, windows) if ntb else None
+        cores = os.cpu_count() or 1
+        self.lender = self._guest("lender", "a", 0, cores, options, modules,
+                                  [Nvme()] if devices is None else devices)
+        self.borrower = self._guest("borrower", "b", 1, cores, options, modules, [])
+
+    @property
+    def guests(self):
+        return [self.lender, self.borrower]
+
+    def start(self):
+        try:
+            if self.ntbsim:
+                self.ntbsim.start()
+            for guest in self.guests:
+                guest.start()
+            for guest in self.guests:
+                guest.wait_ready()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def stop(self):
+        for guest in self.guests:
+            guest.stop()
+        if self.ntbsim:
+            self.ntbsim.stop()
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def wait_link(self, timeout=30):
+        """Until both NTB drivers say that the link is up. A client on each side must have
+        asked for it: ntb_hw_intel alone keeps it down."""
+        for guest in self.guests:
+            until(lambda g=guest: link_is_up(g), timeout, f"{guest.name}: NTB link up")
+
+    def check(self, allow=()):
+        """What no test may leave behind, as a list of findings; empty is good."""
+        found = []
+        for guest in self.guests:
+            if guest.running:
+                guest.mark("check")
+            found += [f"{guest.name}: {c}" for c in guest.complaints(allow)]
+        if self.ntbsim and self.ntbsim.running:
+            found += [f"ntbsim: {c}" for c in forbidden(self.ntbsim.counters())]
+        return found
+
+    def _guest(self, name, port, index, cores, options, modules, devices):
+        mine = {k: v for k, v in options.items() if not k.startswith(("lender_", "borrower_"))}
+        mine.update({k[len(name) + 1:]: v for k, v in options.items() if k.startswith(name + "_")})
+        mine.setdefault("core", index % cores)
+        mine.setdefault("modules", modules if self.ntbsim else [m for m in modules if not m.startswith("ntb")])
+        mine.setdefault("devices", devices)
+        if self.ntbsim:
+            mine.setdefault("ntb_socket", self.ntbsim.port_socket(port))
+        return Guest(name, self.run_dir, **mine)
+
+
+def link_is_up(guest):
+    """Whether a guest's NTB driver has its link up."""
+    path = f"/sys/kernel/debug/ntb_hw_intel/{NTB_BDF}/info"
+    return bool(re.search(r"^Link Status -\s+Up", guest.run(f"cat {path}", check=False).out, re.M))
