@@ -1,0 +1,516 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Ordered crossing; see flow.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cycle.h"
+#include "log.h"
+#include "link.h"
+#include "port.h"
+#include "vfu_msg.h"
+#include "window.h"
+
+enum flow_type {
+	FLOW_WRITE,
+	FLOW_READ,
+	FLOW_DOORBELL,
+	FLOW_SPAD,
+};
+
+/**
+ * struct flow_op - a held operation
+ * @type: what
+ * @win: window, for reads and writes
+ * @index: doorbell bit or scratchpad
+ * @msg_id: names a read
+ * @len: bytes
+ * @off: offset in the window's BAR; the mask of a scratchpad write
+ * @small: up to 8 bytes of data
+ * @large: more
+ */
+struct flow_op {
+	uint8_t type;
+	uint8_t win;
+	uint8_t index;
+	uint16_t msg_id;
+	uint32_t len;
+	uint64_t off;
+	union {
+		uint8_t small[8];
+		void *large;
+	};
+};
+
+static const void *op_data(const struct flow_op *op)
+{
+	return op->len <= sizeof(op->small) ? op->small : op->large;
+}
+
+static struct flow_op *op_at(const struct flow *f, size_t i)
+{
+	return &f->ops[(f->head + i) & (f->cap - 1)];
+}
+
+static bool link_is_up(const struct port *src)
+{
+	return src->link && src->link->up;
+}
+
+static void count_drop(struct window_counters *wc, enum route_kind kind)
+{
+	switch (kind) {
+	case ROUTE_DROP_LINK:
+		wc->dropped_link++;
+		break;
+	case ROUTE_DROP_CLOSED:
+		wc->dropped_closed++;
+		break;
+	case ROUTE_DROP_LIMIT:
+		wc->dropped_limit++;
+		break;
+	default:
+		wc->dropped_master++;
+	}
+}
+
+static bool exec_write(struct port *src, const struct flow_op *op)
+{
+	struct window_counters *wc = &src->cnt.win[op->win];
+	struct flow *f = &src->out;
+	struct route r = window_route(src, op->win, op->off, op->len, true);
+	struct dmareq req = {
+		.write = true,
+		.win = op->win,
+		.src = src,
+		.count = op->len,
+	};
+
+	switch (r.kind) {
+	case ROUTE_RAM:
+		if (f->inflight)
+			return false;
+		dma_copy_to(r.ptr, op_data(op), op->len);
+		wc->ram_writes++;
+		break;
+	case ROUTE_MESSAGE:
+	case ROUTE_MSI:
+		if (dmareq_full(&src->peer->req))
+			return false;
+		if (!dmareq_write(src->peer, &req, r.addr, op_data(op))) {
+			wc->errors++;
+			return true;
+		}
+		f->inflight++;
+		if (r.kind == ROUTE_MSI)
+			wc->msi_writes++;
+		else
+			wc->message_writes++;
+		break;
+	default:
+		count_drop(wc, r.kind);
+		return true;
+	}
+	if (r.addr < LOW_MEMORY)
+		wc->below_1m_writes++;
+	return true;
+}
+
+/* Answer a read that was held. @data is NULL for all-ones. */
+static void answer(struct port *src, uint32_t epoch, uint16_t msg_id,
+		   uint32_t region, uint64_t off, const void *data,
+		   uint32_t len)
+{
+	if (src->conn && src->epoch == epoch)
+		vfu_reply_read(src->conn, msg_id, region, off, data, len);
+}
+
+static void answer_op(struct port *src, const struct flow_op *op,
+		      const void *data)
+{
+	src->out.waits--;
+	answer(src, src->epoch, op->msg_id, 2 + 2 * op->win, op->off, data,
+	       op->len);
+}
+
+static bool send_read(struct port *src, const struct flow_op *op,
+		      const struct route *r)
+{
+	struct window_counters *wc = &src->cnt.win[op->win];
+	struct dmareq req = {
+		.win = op->win,
+		.src = src,
+		.epoch = src->epoch,
+		.msg_id = op->msg_id,
+		.region = 2 + 2 * op->win,
+		.offset = op->off,
+		.count = op->len,
+	};
+
+	if (!dmareq_read(src->peer, &req, r->addr)) {
+		wc->errors++;
+		return false;
+	}
+	if (r->kind == ROUTE_MSI)
+		wc->msi_reads++;
+	else
+		wc->message_reads++;
+	if (r->addr < LOW_MEMORY)
+		wc->below_1m_reads++;
+	return true;
+}
+
+static void read_ram(struct port *src, const struct flow_op *op,
+		     const struct route *r, void *buf)
+{
+	struct window_counters *wc = &src->cnt.win[op->win];
+
+	dma_copy_from(buf, r->ptr, op->len);
+	wc->ram_reads++;
+	if (r->addr < LOW_MEMORY)
+		wc->below_1m_reads++;
+}
+
+/* A held device read. Its target may be another by now. */
+static bool exec_read(struct port *src, const struct flow_op *op)
+{
+	struct route r = window_route(src, op->win, op->off, op->len, false);
+	static uint8_t buf[VFU_MAX_XFER];
+
+	switch (r.kind) {
+	case ROUTE_RAM:
+		read_ram(src, op, &r, buf);
+		answer_op(src, op, buf);
+		return true;
+	case ROUTE_MESSAGE:
+	case ROUTE_MSI:
+		if (dmareq_full(&src->peer->req))
+			return false;
+		if (!send_read(src, op, &r))
+			answer_op(src, op, NULL);
+		return true;
+	default:
+		count_drop(&src->cnt.win[op->win], r.kind);
+		answer_op(src, op, NULL);
+		return true;
+	}
+}
+
+static bool exec_doorbell(struct port *src, const struct flow_op *op)
+{
+	if (src->out.inflight)
+		return false;
+	if (!link_is_up(src))
+		src->cnt.doorbells_dropped++;
+	else if (!gen3_set_status(src->peer, op->index))
+		src->cnt.doorbells_merged++;
+	return true;
+}
+
+static uint32_t merge(uint32_t old, const struct flow_op *op)
+{
+	uint32_t v;
+
+	memcpy(&v, op->small, sizeof(v));
+	return (old & ~op->off) | (v & op->off);
+}
+
+static bool exec_spad(struct port *src, const struct flow_op *op)
+{
+	uint32_t *reg;
+
+	if (src->out.inflight)
+		return false;
+	if (!link_is_up(src)) {
+		src->cnt.spads_dropped++;
+		return true;
+	}
+	reg = &src->peer->regs.spad[op->index];
+	*reg = merge(*reg, op);
+	return true;
+}
+
+/* Let one operation take effect. Return: false if it has to wait. */
+static bool exec(struct port *src, const struct flow_op *op)
+{
+	switch (op->type) {
+	case FLOW_WRITE:
+		return exec_write(src, op);
+	case FLOW_READ:
+		return exec_read(src, op);
+	case FLOW_DOORBELL:
+		return exec_doorbell(src, op);
+	default:
+		return exec_spad(src, op);
+	}
+}
+
+static void op_free(struct flow *f, const struct flow_op *op)
+{
+	if (op->type == FLOW_WRITE && op->len > sizeof(op->small)) {
+		f->bytes -= op->len;
+		free(op->large);
+	}
+}
+
+static void pop(struct flow *f)
+{
+	op_free(f, op_at(f, 0));
+	f->head = (f->head + 1) & (f->cap - 1);
+	f->n--;
+	if (!f->n && f->cap > 4096) {
+		/* A flood is over: give its memory back. */
+		free(f->ops);
+		f->ops = NULL;
+		f->cap = f->head = 0;
+	}
+}
+
+static void run(struct port *src)
+{
+	struct flow *f = &src->out;
+
+	while (f->n && exec(src, op_at(f, 0)))
+		pop(f);
+}
+
+static bool grow(struct flow *f)
+{
+	size_t cap = f->cap ? f->cap * 2 : 64;
+	struct flow_op *ops;
+
+	if (f->n < f->cap)
+		return true;
+	ops = calloc(cap, sizeof(*ops));
+	if (!ops)
+		return false;
+	for (size_t i = 0; i < f->n; i++)
+		ops[i] = *op_at(f, i);
+	free(f->ops);
+	f->ops = ops;
+	f->head = 0;
+	f->cap = cap;
+	return true;
+}
+
+/* Hold an operation; @op->large, if used, still points to the caller's data. */
+static bool hold(struct port *src, const struct flow_op *op)
+{
+	struct flow *f = &src->out;
+	struct flow_op held = *op;
+
+	if (f->bytes + f->n * sizeof(*op) + op->len > FLOW_CAP || !grow(f)) {
+		if (src->peer->conn)
+			vfu_conn_doom(src->peer->conn,
+				      "it does not answer: %zu writes wait",
+				      f->n);
+		return false;
+	}
+	if (op->type == FLOW_WRITE && op->len > sizeof(op->small)) {
+		held.large = malloc(op->len);
+		if (!held.large)
+			return false;
+		memcpy(held.large, op->large, op->len);
+		f->bytes += op->len;
+	}
+	f->n++;
+	*op_at(f, f->n - 1) = held;
+	return true;
+}
+
+/*
+ * Take an operation in its turn. Return: 0 if it took effect, 1 if it is held, -1 if it was lost.
+ */
+static int submit(struct port *src, const struct flow_op *op)
+{
+	if (!src->out.n && exec(src, op))
+		return 0;
+	return hold(src, op) ? 1 : -1;
+}
+
+void flow_write(struct port *src, unsigned int win, uint64_t off,
+		const void *data, uint32_t len)
+{
+	struct window_counters *wc = &src->cnt.win[win];
+	struct flow_op op = {
+		.type = FLOW_WRITE, .win = win, .off = off, .len = len,
+	};
+	int ret;
+
+	wc->writes++;
+	wc->bytes_written += len;
+	if (len <= sizeof(op.small))
+		memcpy(op.small, data, len);
+	else
+		op.large = (void *)data;
+	ret = submit(src, &op);
+	if (ret > 0)
+		wc->held++;
+	else if (ret < 0)
+		wc->dropped_purged++;
+}
+
+/* Lay what held writes would put into [ptr, ptr + len) over @buf. */
+static void overlay(struct port *src, const uint8_t *ptr, uint8_t *buf,
+		    uint32_t len)
+{
+	const struct flow *f = &src->out;
+
+	for (size_t i = 0; i < f->n; i++) {
+		const struct flow_op *op = op_at(f, i);
+		const uint8_t *to, *from, *end;
+		struct route r;
+
+		if (op->type != FLOW_WRITE)
+			continue;
+		r = window_route(src, op->win, op->off, op->len, true);
+		if (r.kind != ROUTE_RAM)
+			continue;
+		to = r.ptr;
+		from = to > ptr ? to : ptr;
+		end = to + op->len < ptr + len ? to + op->len : ptr + len;
+		if (from < end)
+			memcpy(buf + (from - ptr),
+			       (const uint8_t *)op_data(op) + (from - to),
+			       end - from);
+	}
+}
+
+bool flow_read(struct port *src, unsigned int win, uint64_t off, void *buf,
+	       uint32_t len, uint16_t msg_id)
+{
+	struct window_counters *wc = &src->cnt.win[win];
+	struct flow_op op = {
+		.type = FLOW_READ, .win = win, .off = off, .len = len,
+		.msg_id = msg_id,
+	};
+	struct route r = window_route(src, win, off, len, false);
+	int ret;
+
+	wc->reads++;
+	wc->bytes_read += len;
+	if (r.kind == ROUTE_RAM) {
+		read_ram(src, &op, &r, buf);
+		if (src->out.n)
+			overlay(src, r.ptr, buf, len);
+		return true;
+	}
+	memset(buf, 0xff, len);
+	if (r.kind < ROUTE_RAM) {
+		count_drop(wc, r.kind);
+		return true;
+	}
+	if (cycle_would_close(src)) {
+		wc->crossed++;
+		log_warn("%s: a device read of %s at %#llx crosses one in the other direction: answered with all-ones",
+			 src->cfg->name, src->peer->cfg->name,
+			 (unsigned long long)r.addr);
+		return true;
+	}
+	if (!src->out.n && !dmareq_full(&src->peer->req)) {
+		if (!send_read(src, &op, &r))
+			return true;
+		src->out.waits++;
+		return false;
+	}
+	ret = hold(src, &op);
+	if (!ret) {
+		wc->errors++;
+		return true;
+	}
+	wc->held++;
+	src->out.waits++;
+	return false;
+}
+
+void flow_doorbell(struct port *src, unsigned int bit)
+{
+	struct flow_op op = { .type = FLOW_DOORBELL, .index = bit };
+	int ret;
+
+	src->cnt.doorbells++;
+	src->cnt.doorbell_bits[bit]++;
+	ret = submit(src, &op);
+	if (ret > 0)
+		src->cnt.doorbells_held++;
+	else if (ret < 0)
+		src->cnt.doorbells_dropped++;
+}
+
+void flow_spad_write(struct port *src, unsigned int i, uint32_t v,
+		     uint32_t mask)
+{
+	struct flow_op op = { .type = FLOW_SPAD, .index = i, .off = mask };
+
+	memcpy(op.small, &v, sizeof(v));
+	src->cnt.spad_peer_writes++;
+	src->cnt.spad_peer_write[i]++;
+	if (submit(src, &op) < 0)
+		src->cnt.spads_dropped++;
+}
+
+uint32_t flow_spad_read(struct port *src, unsigned int i)
+{
+	const struct flow *f = &src->out;
+	uint32_t v;
+
+	src->cnt.spad_peer_reads++;
+	if (!link_is_up(src)) {
+		src->cnt.spads_dropped++;
+		return ~0u;
+	}
+	v = src->peer->regs.spad[i];
+	for (size_t k = 0; k < f->n; k++) {
+		const struct flow_op *op = op_at(f, k);
+
+		if (op->type == FLOW_SPAD && op->index == i)
+			v = merge(v, op);
+	}
+	return v;
+}
+
+void flow_purge(struct port *src)
+{
+	struct flow *f = &src->out;
+
+	while (f->n) {
+		const struct flow_op *op = op_at(f, 0);
+
+		switch (op->type) {
+		case FLOW_WRITE:
+			src->cnt.win[op->win].dropped_purged++;
+			break;
+		case FLOW_READ:
+			src->cnt.win[op->win].dropped_purged++;
+			answer_op(src, op, NULL);
+			break;
+		case FLOW_DOORBELL:
+			src->cnt.doorbells_dropped++;
+			break;
+		default:
+			src->cnt.spads_dropped++;
+		}
+		pop(f);
+	}
+	free(f->ops);
+	f->ops = NULL;
+	f->cap = f->head = 0;
+}
+
+void flow_write_done(struct port *src, const struct dmareq *req, bool ok)
+{
+	if (!ok)
+		src->cnt.win[req->win].errors++;
+	src->out.inflight--;
+	run(src);
+}
+
+void flow_read_done(struct port *src, const struct dmareq *req,
+		    const void *data)
+{
+	if (!data)
+		src->cnt.win[req->win].errors++;
+	src->out.waits--;
+	answer(src, req->epoch, req->msg_id, req->region, req->offset, data,
+	       req->count);
+	run(src);
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Ports; see port.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "link.h"
+#include "log.h"
+#include "port.h"
+
+uint64_t port_bar_size(const struct port *port, unsigned int bar)
+{
+	switch (bar) {
+	case 0:
+		return GEN3_BAR_SIZE;
+	case 2:
+	case 4:
+		return port->cfg->win[bar / 2 - 1].size;
+	default:
+		return 0;
+	}
+}
+
+uint64_t port_region_size(const struct port *port, unsigned int region)
+{
+	if (region == VFU_REGION_CONFIG)
+		return PCICFG_SIZE;
+	return region <= VFU_REGION_BAR5 ? port_bar_size(port, region) : 0;
+}
+
+static void reset_registers(struct port *port)
+{
+	const uint64_t sizes[3] = {
+		port_bar_size(port, 0),
+		port_bar_size(port, 2),
+		port_bar_size(port, 4),
+	};
+
+	gen3_reset(&port->regs);
+	/* Disabled now, so this takes the link down. */
+	link_update(port->link);
+	port->regs.status = 0;
+	pcicfg_reset(&port->pci, port->cfg->dsd, sizes);
+}
+
+void port_init(struct port *port, const struct port_config *cfg,
+	       struct loop *loop)
+{
+	memset(port, 0, sizeof(*port));
+	port->cfg = cfg;
+	port->loop = loop;
+	port->listen.fd = -1;
+	port->memory_fd = -1;
+	for (int i = 0; i < PORT_VECTORS; i++)
+		port->irq_fd[i] = -1;
+	dmareq_init(&port->req);
+	reset_registers(port);
+}
+
+void port_exit(struct port *port)
+{
+	if (port->conn)
+		port_detach(port);
+	if (port->listen.fd >= 0) {
+		loop_del(port->loop, &port->listen);
+		close(port->listen.fd);
+		unlink(port->cfg->socket);
+	}
+	if (port->memory_fd >= 0)
+		close(port->memory_fd);
+}
+
+/*
+ * Which guest this is: what the configuration says, else the client's process. Names are hashed, with the
+ * top bit set, so that they never look like a process.
+ */
+static uint64_t guest_id(struct port *port)
+{
+	const char *s = port->cfg->guest;
+	uint64_t h = 14695981039346656037ull;
+
+	if (!*s)
+		return port->pid;
+	while (*s)
+		h = (h ^ (uint8_t)*s++) * 1099511628211ull;
+	return h | 1ull << 63;
+}
+
+int port_attach(struct port *port, int fd, vfu_message_fn message)
+{
+	struct ucred cred = { .pid = 0 };
+	socklen_t len = sizeof(cred);
+
+	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len);
+	port->conn = vfu_conn_new(port->loop, fd, message, port,
+				  port->cfg->name);
+	if (!port->conn)
+		return -ENOMEM;
+	port->epoch++;
+	port->pid = cred.pid;
+	port->guest = guest_id(port);
+	port->cnt.connects++;
+	log_info("%s: client connected (process %d)", port->cfg->name,
+		 port->pid);
+	return 0;
+}
+
+void port_detach(struct port *port)
+{
+	struct vfu_conn *conn = port->conn;
+
+	/* From here on nothing is sent to it, and the link is down. */
+	port->conn = NULL;
+	port->epoch++;
+	reset_registers(port);
+	flow_purge(port);
+	dmareq_abort(port);
+	for (int i = 0; i < PORT_VECTORS; i++)
+		port_set_irq(port, i, -1);
+	dma_unmap_all(&port->dma);
+	vfu_conn_free(conn);
+	log_info("%s: client gone", port->cfg->name);
+}
+
+void port_reset(struct port *port)
+{
+	log_dbg("%s: reset", port->cfg->name);
+	port->cnt.resets++;
+	reset_registers(port);
+	flow_purge(port);
+}
+
+bool port_can_master(const struct port *port)
+{
+	return pcicfg_command(&port->pci) & PCICFG_CMD_MASTER;
+}
+
+bool port_can_decode(const struct port *port)
+{
+	return pcicfg_command(&port->pci) & PCICFG_CMD_MEMORY;
+}
+
+int port_region_read(struct port *port, unsigned int region, uint64_t off,
+		     void *buf, uint32_t len, uint16_t msg_id)
+{
+	uint64_t size = port_region_size(port, region);
+
+	if (off + len < off || off + len > size)
+		return -EINVAL;
+	if (region == VFU_REGION_CONFIG) {
+		port->cnt.config_reads++;
+		memcpy(buf, port->pci.b + off, len);
+		return 0;
+	}
+	if (!port_can_decode(port)) {
+		if (region)
+			port->cnt.win[region / 2 - 1].dropped_decode++;
+		memset(buf, 0xff, len);
+		return 0;
+	}
+	if (!region) {
+		port->cnt.register_reads++;
+		gen3_read(port, off, buf, len);
+		return 0;
+	}
+	return flow_read(port, region / 2 - 1, off, buf, len, msg_id) ?
+	       0 : -EINPROGRESS;
+}
+
+static void config_write(struct port *port, uint64_t off, const void *data,
+			 uint32_t len)
+{
+	port->cnt.config_writes++;
+	if (pcicfg_write(&port->pci, off, data, len))
+		port_reset(port);
+}
+
+int port_region_write(struct port *port, unsigned int region, uint64_t off,
+		      const void *data, uint32_t len)
+{
+	uint64_t size = port_region_size(port, region);
+
+	if (off + len < off || off + len > size)
+		return -EINVAL;
+	if (region == VFU_REGION_CONFIG) {
+		config_write(port, off, data, len);
+		return 0;
+	}
+	if (!port_can_decode(port)) {
+		if (region)
+			port->cnt.win[region / 2 - 1].dropped_decode++;
+		return 0;
+	}
+	if (!region) {
+		port->cnt.register_writes++;
+		gen3_write(port, off, data, len);
+	} else {
+		flow_write(port, region / 2 - 1, off, data, len);
+	}
+	return 0;
+}
+
+void port_set_irq(struct port *port, unsigned int vector, int fd)
+{
+	if (port->irq_fd[vector] >= 0)
+		close(port->irq_fd[vector]);
+	port->irq_fd[vector] = fd;
+	/* Whatever the client passed, signalling it must not block. */
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+void port_raise_irq(struct port *port, unsigned int vector)
+{
+	uint64_t one = 1;
+
+	if (vector >= PORT_VECTORS || port->irq_fd[vector] < 0 ||
+	    !port_can_master(port)) {
+		port->cnt.irqs_lost++;
+		return;
+	}
+	port->cnt.irqs++;
+	/* A full counter is raised already; other failures are the client's. */
+	if (write(port->irq_fd[vector], &one, sizeof(one)) < 0)
+		return;
+}
