@@ -13,4 +13,56 @@
 #include <asm/unaligned.h>
 #endif
 
+/* The offset of a DMA range: a field of its own until it became derived. */
+struct bus_dma_region;
+#ifdef DEVLEND_HAVE_DMA_REGION_OFFSET
+#define devlend_dma_region_set_offset(r)	((r)->offset = (r)->cpu_start - (r)->dma_start)
+#else
+#define devlend_dma_region_set_offset(r)	((void)(r))
+#endif
+
+/* Where the default bounce buffers of a device lie; false where it has none. */
+#include <linux/device.h>
+#include <linux/swiotlb.h>
+static inline bool devlend_swiotlb_range(struct device *dev, phys_addr_t *start, phys_addr_t *end)
+{
+#ifdef CONFIG_SWIOTLB
+	struct io_tlb_mem *mem = dev->dma_io_tlb_mem;
+
+	if (!mem)
+		return false;
+#ifdef DEVLEND_HAVE_SWIOTLB_POOLS
+	*start = mem->defpool.start;
+	*end = mem->defpool.end;
+#else
+	*start = mem->start;
+	*end = mem->end;
+#endif
+	return *end > *start;
+#else
+	return false;
+#endif
+}
+
+/* Is this MSI domain a parent of per-device domains, or (older kernels) the global PCI one? */
+#include <linux/irqdomain.h>
+static inline struct irq_domain *devlend_msi_parent(struct irq_domain *domain)
+{
+#ifdef DEVLEND_HAVE_MSI_PARENT_FLAG
+	if (domain && irq_domain_is_msi_parent(domain))
+		return domain;
+#endif
+	return domain ? domain->parent : NULL;
+}
+
+/* For &device.bus, whose target became const: the devlend bus of <devlend/core.h>. */
+#define DEVLEND_BUS	((struct bus_type *)&devlend_bus_type)
+
+/* In tracepoints: copy a string that was declared by __string(dst, src). */
+#ifdef DEVLEND_HAVE_ASSIGN_STR_ONE
+#define devlend_assign_str(dst, src)	__assign_str(dst)
+#else
+#define devlend_assign_str(dst, src)	__assign_str(dst, src)
+#endif
+
 #endif /* DEVLEND_COMPAT_H */
