@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Local memory that a lent device must reach: all RAM, and the interrupt range.
+ *
+ * The kernel's DMA API may hand a driver any page, so either every page of RAM is
+ * reachable through the inbound window, or the low 4 GiB are and the kernel's bounce
+ * buffers (swiotlb) lie in them: then pages beyond are bounced. Anything in between would
+ * give a device an address that leads nowhere, so it is refused here, before the lender is
+ * told of any memory and long before a driver is bound.
+ *
+ * The interrupt range is exposed like memory: a device's MSI is a write to it.
+ *
+ * Called by borrow.c in the lease's worker. Owns the list of exposed regions, which the core
+ * opened and closes; the lease's lock protects it, since a lost link closes it from a callback.
+ * Holds no lock itself; sleeps.
+ */
+#include <linux/align.h>
+#include <linux/errno.h>
+#include <linux/ioport.h>
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+
+#include <devlend/compat.h>
+
+#include "memory.h"
+
+static int memory_add_range(struct resource *res, void *data)
+{
+	struct borrower_memory *mem = data;
+	u64 start = PAGE_ALIGN(res->start);
+	u64 end = PAGE_ALIGN_DOWN(res->end + 1);
+	struct borrower_range *last = mem->ranges ? &mem->ram[mem->ranges - 1] : NULL;
+
+	if (start >= end)
+		return 0;
+	mem->ram_end = end;
+	if (last && last->cpu_phys + last->size == start) {
+		last->size += end - start;
+		return 0;
+	}
+	if (mem->ranges == BORROWER_RAM_RANGES)
+		return -E2BIG;
+	mem->ram[mem->ranges++] = (struct borrower_range){ .cpu_phys = start, .size = end - start };
+	return 0;
+}
+
+/**
+ * borrower_memory_survey() - find this host's RAM
+ * @mem: zeroed; the list of RAM is filled in
+ *
+ * RAM that is added later is in no map: a mapping of it fails or is bounced, never
+ * misdirected.
+ * Context: process.
+ * Return: 0; -E2BIG where RAM is in too many pieces; -ENODEV where none is found.
+ */
+int borrower_memory_survey(struct borrower_memory *mem)
+{
+	int err;
+
+	err = walk_iomem_res_desc(IORES_DESC_NONE, IORESOURCE_SYSTEM_RAM | IORESOURCE_BUSY,
+				  0, -1, mem, memory_add_range);
+	if (err && err != -EINVAL)
+		return err;
+	return mem->ranges ? 0 : -ENODEV;
+}
+
+static int memory_try(struct borrower_memory *mem, struct devlend_link *link, u64 reach)
+{
+	struct devlend_exposed *ram = &mem->exposed[BORROWER_MAP_RAM];
+	struct devlend_exposed *msi = &mem->exposed[BORROWER_MAP_MSI];
+	int err;
+
+	ram->bus_addr = 0;
+	ram->size = reach;
+	msi->bus_addr = BORROWER_MSI_BASE;
+	msi->size = BORROWER_MSI_SIZE;
+	err = devlend_expose(link, mem->exposed, BORROWER_MAPS);
+	if (!err)
+		mem->reach = reach;
+	return err;
+}
+
+/**
+ * borrower_memory_expose() - open inbound windows onto RAM and the interrupt range
+ * @mem: surveyed
+ * @link: through whose windows
+ * @ntb: the NTB function; asked where this host's bounce buffers lie
+ * @log: device to log for
+ *
+ * Context: process, sleeps, up to minutes on some NTBs; the lease's lock is held.
+ * Return: 0; -ENOSPC where neither all of RAM nor the low 4 GiB with the bounce buffers fit,
+ * the core having logged what was needed and what there is; another errno of devlend_expose().
+ */
+int borrower_memory_expose(struct borrower_memory *mem, struct devlend_link *link,
+			   struct device *ntb, struct device *log)
+{
+	phys_addr_t pool_start, pool_end;
+	int err;
+
+	err = memory_try(mem, link, mem->ram_end);
+	if (err != -ENOSPC)
+		return err;
+	if (mem->ram_end <= SZ_4G) {
+		dev_err(log, "no window covers this host's RAM, need %#llx bytes from 0; enlarge the NTB's windows\n",
+			mem->ram_end);
+		return err;
+	}
+	if (!devlend_swiotlb_range(ntb, &pool_start, &pool_end) || pool_end > SZ_4G) {
+		dev_err(log, "RAM ends at %#llx, no window covers it, and no bounce buffers lie below 4 GiB; enlarge the NTB's windows, or boot with swiotlb=force\n",
+			mem->ram_end);
+		return err;
+	}
+	err = memory_try(mem, link, SZ_4G);
+	if (err) {
+		dev_err(log, "no window covers even the low 4 GiB of this host; enlarge the NTB's windows\n");
+		return err;
+	}
+	dev_info(log, "RAM beyond 4 GiB (to %#llx) is not covered by a window and will be bounced; larger NTB windows would be faster\n",
+		 mem->ram_end);
+	return 0;
+}
+
+/**
+ * borrower_memory_unexpose() - close what borrower_memory_expose() opened
+ * @mem: may be closed already
+ * @link: the same as then; may be down or gone
+ *
+ * Context: process, sleeps; the lease's lock is held.
+ */
+void borrower_memory_unexpose(struct borrower_memory *mem, struct devlend_link *link)
+{
+	if (mem->exposed[BORROWER_MAP_RAM].open || mem->exposed[BORROWER_MAP_MSI].open)
+		devlend_unexpose(link, mem->exposed, BORROWER_MAPS);
+	mem->exposed[BORROWER_MAP_RAM].open = false;
+	mem->exposed[BORROWER_MAP_MSI].open = false;
+}
+
+static bool memory_hits_bar(u64 start, u64 last, const struct borrower_grant *grant)
+{
+	int i;
+
+	for (i = 0; i < DEVLEND_BARS; i++) {
+		const struct borrower_bar *bar = &grant->bar[i];
+
+		if (bar->size && start <= bar->lender_bus + (bar->size - 1) &&
+		    bar->lender_bus <= last)
+			return true;
+	}
+	return false;
+}
+
+/**
+ * borrower_memory_addrs_valid() - can the device addresses that the lender told be true?
+ * @mem: @device_addr and @dma_bits as told
+ * @grant: the device's own BARs, which must not lie in the way
+ * @why: set to what is wrong
+ *
+ * Context: any. Return: whether they are possible.
+ */
+bool borrower_memory_addrs_valid(const struct borrower_memory *mem,
+				 const struct borrower_grant *grant, const char **why)
+{
+	int i;
+
+	*why = "address width";
+	if (!mem->dma_bits || mem->dma_bits > 64)
+		return false;
+	for (i = 0; i < BORROWER_MAPS; i++) {
+		u64 start = mem->device_addr[i];
+		u64 last;
+
+		*why = "device address that wraps";
+		if (check_add_overflow(start, mem->exposed[i].size - 1, &last))
+			return false;
+		*why = "device address beyond the lender's address width";
+		if (mem->dma_bits < 64 && last >> mem->dma_bits)
+			return false;
+		*why = "device address that is not page aligned as the memory is";
+		if ((start ^ mem->exposed[i].bus_addr) & ~PAGE_MASK)
+			return false;
+		*why = "device address inside the device's own BARs";
+		if (memory_hits_bar(start, last, grant))
+			return false;
+	}
+	*why = NULL;
+	return true;
+}
+
+/**
+ * borrower_memory_attach() - tell the lender of exposed memory; learn its addresses
+ * @mem: exposed
+ * @link: up
+ * @grant: the lease
+ * @log: device to log for
+ *
+ * Context: process, sleeps; no locks.
+ * Return: 0; -EPROTO for an impossible reply; else an errno of devlend_call().
+ */
+int borrower_memory_attach(struct borrower_memory *mem, struct devlend_link *link,
+			   const struct borrower_grant *grant, struct device *log)
+{
+	static const u16 kind[BORROWER_MAPS] = { DEVLEND_MAP_MEMORY, DEVLEND_MAP_MSI };
+	static const u32 prot[BORROWER_MAPS] = { DEVLEND_PROT_READ | DEVLEND_PROT_WRITE,
+						 DEVLEND_PROT_WRITE };
+	struct devlend_wire_attach *msg;
+	struct devlend_call call = { .op = DEVLEND_OP_ATTACH, .handle = grant->handle };
+	size_t len = struct_size(msg, map, BORROWER_MAPS);
+	const char *why = "length";
+	int i, err;
+
+	msg = kzalloc(len, GFP_KERNEL);
+	if (!msg)
+		return -ENOMEM;
+	msg->count = cpu_to_le32(BORROWER_MAPS);
+	for (i = 0; i < BORROWER_MAPS; i++) {
+		msg->map[i].offset = cpu_to_le64(mem->exposed[i].offset);
+		msg->map[i].length = cpu_to_le64(mem->exposed[i].size);
+		msg->map[i].kind = cpu_to_le16(kind[i]);
+		msg->map[i].window = cpu_to_le16(mem->exposed[i].window);
+		msg->map[i].prot = cpu_to_le32(prot[i]);
+	}
+	call.data = msg;
+	call.len = len;
+	call.reply = msg;
+	call.reply_max = len;
+	err = devlend_call(link, &call);
+	if (err)
+		goto out;
+
+	err = -EPROTO;
+	if (call.reply_len != len || le32_to_cpu(msg->count) != BORROWER_MAPS)
+		goto refuse;
+	mem->dma_bits = le32_to_cpu(msg->dma_bits);
+	for (i = 0; i < BORROWER_MAPS; i++)
+		mem->device_addr[i] = le64_to_cpu(msg->map[i].device_addr);
+	if (!borrower_memory_addrs_valid(mem, grant, &why))
+		goto refuse;
+	err = 0;
+	goto out;
+refuse:
+	dev_err(log, "lender answered ATTACH with an impossible %s; are both hosts' devlend of one version?\n",
+		why);
+out:
+	kfree(msg);
+	return err;
+}

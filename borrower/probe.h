@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef BORROWER_PROBE_H
+#define BORROWER_PROBE_H
+
+struct borrower_lease;
+
+int borrower_probe_memory(struct borrower_lease *lease);
+int borrower_probe_bar(struct borrower_lease *lease);
+
+#endif /* BORROWER_PROBE_H */
