@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The virtual host bridge: a PCI domain with one root bus and, on it, the shadow.
+ *
+ * The windows carry an offset, CPU address minus lender bus address. So the PCI core itself
+ * computes from a BAR register (which holds the lender's bus address) the resource inside
+ * the NTB's aperture, and back. BARs are claimed where they are, never assigned. All
+ * native_* flags are 0: no hot-plug, PME, AER, LTR or DPC service of this host has any
+ * business on that bus.
+ *
+ * Order that is known to work: allocate, windows, bridge fields and MSI domain, then under
+ * the rescan lock scan, claim, check, and add. Interrupt remapping checks the requester of
+ * a message, which is the NTB; on x86 with CONFIG_VMD sysdata.vmd_dev says so. It is set
+ * between scan and add: before the scan the shadow would be put into the NTB's IOMMU group,
+ * and its DMA would be translated twice.
+ *
+ * Called by borrow.c and removal.c in the lease's worker, which holds no lock. Takes the
+ * rescan lock, and under it the lease's lock. Owns the shadow: it is freed by the bridge's
+ * release function, when the last user of pci_dev, bus or bridge has gone, however long
+ * after the lease.
+ */
+#include <linux/iommu.h>
+#include <linux/pci.h>
+#include <linux/slab.h>
+
+#include "bridge.h"
+#include "dma.h"
+#include "lease.h"
+#include "shadow.h"
+
+/* The shadow is function 0 of device 0 on bus 0. */
+#define BRIDGE_BUS	0
+#define BRIDGE_DEVFN	PCI_DEVFN(0, 0)
+
+#if IS_ENABLED(CONFIG_VMD)
+/* Whose requester id arrives with the shadow's interrupts; referenced until release. */
+static void bridge_set_requester(struct borrower_shadow *shadow)
+{
+	shadow->sysdata.vmd_dev = pci_dev_get(shadow->lease->ntb);
+}
+
+static struct pci_dev *bridge_get_requester(struct borrower_shadow *shadow)
+{
+	return shadow->sysdata.vmd_dev;
+}
+#else
+static void bridge_set_requester(struct borrower_shadow *shadow)
+{
+}
+
+static struct pci_dev *bridge_get_requester(struct borrower_shadow *shadow)
+{
+	return NULL;
+}
+#endif
+
+static void bridge_release(struct pci_host_bridge *bridge)
+{
+	struct borrower_shadow *shadow = bridge->release_data;
+
+	pci_dev_put(bridge_get_requester(shadow));
+	put_device(&shadow->lease->dev);
+	kfree(shadow);
+	borrower_object_put();
+}
+
+/**
+ * borrower_bridge_domain_free() - may a shadow have this PCI domain?
+ * @domain: number wanted
+ *
+ * No bus may have it, and no other domain the same low 16 bits: IOMMU drivers look devices
+ * up by those, and would take the shadow for another device.
+ *
+ * Context: process. Return: 0, or -EEXIST.
+ */
+int borrower_bridge_domain_free(int domain)
+{
+	struct pci_bus *bus = NULL;
+
+	while ((bus = pci_find_next_bus(bus)))
+		if ((pci_domain_nr(bus) & 0xffff) == (domain & 0xffff))
+			return -EEXIST;
+	return 0;
+}
+
+static void bridge_set_windows(struct borrower_shadow *shadow)
+{
+	struct borrower_windows *windows = &shadow->lease->windows;
+	struct pci_host_bridge *bridge = shadow->bridge;
+	unsigned int i;
+
+	shadow->busn = (struct resource) {
+		.name = dev_name(&shadow->lease->dev),
+		.start = BRIDGE_BUS,
+		.end = BRIDGE_BUS,
+		.flags = IORESOURCE_BUS,
+	};
+	pci_add_resource(&bridge->windows, &shadow->busn);
+	for (i = 0; i < windows->count; i++)
+		pci_add_resource_offset(&bridge->windows, &windows->win[i].res,
+					windows->win[i].offset);
+}
+
+/**
+ * borrower_bridge_create() - make a host bridge that is not scanned yet
+ * @lease: windows built, interrupt domain made
+ *
+ * Context: process; no locks needed.
+ * Return: the shadow, with one reference to its bridge that borrower_bridge_put() drops;
+ * NULL where memory is short.
+ */
+struct borrower_shadow *borrower_bridge_create(struct borrower_lease *lease)
+{
+	struct borrower_shadow *shadow;
+	struct pci_host_bridge *bridge;
+
+	shadow = kzalloc(sizeof(*shadow), GFP_KERNEL);
+	if (!shadow)
+		return NULL;
+	bridge = pci_alloc_host_bridge(0);
+	if (!bridge) {
+		kfree(shadow);
+		return NULL;
+	}
+	borrower_object_get();
+	get_device(&lease->dev);	/* dropped by bridge_release() */
+	shadow->lease = lease;
+	shadow->bridge = bridge;
+	shadow->sysdata.domain = lease->domain;
+	shadow->sysdata.node = dev_to_node(&lease->ntb->dev);
+	pci_set_host_bridge_release(bridge, bridge_release, shadow);
+
+	bridge_set_windows(shadow);
+	bridge->dev.parent = &lease->dev;
+	bridge->sysdata = &shadow->sysdata;
+	bridge->busnr = BRIDGE_BUS;
+	bridge->ops = &borrower_pci_ops;
+	bridge->native_aer = 0;
+	bridge->native_pcie_hotplug = 0;
+	bridge->native_shpc_hotplug = 0;
+	bridge->native_pme = 0;
+	bridge->native_ltr = 0;
+	bridge->native_dpc = 0;
+	dev_set_msi_domain(&bridge->dev, lease->irq.domain);
+	return shadow;
+}
+
+static bool bridge_bar_right(struct pci_dev *pdev, int i, const struct borrower_bar *bar)
+{
+	struct resource *res = &pdev->resource[i];
+
+	if (!bar->size)
+		return !(res->flags & IORESOURCE_MEM) || !resource_size(res);
+	return res->parent && res->flags & IORESOURCE_MEM &&
+	       pci_resource_start(pdev, i) == bar->cpu_phys &&
+	       pci_resource_len(pdev, i) == bar->size &&
+	       pci_bus_address(pdev, i) == bar->lender_bus;
+}
+
+/* Is what the PCI core made of the config image what was granted? */
+static int bridge_check(struct borrower_shadow *shadow, struct pci_dev *pdev)
+{
+	struct borrower_lease *lease = shadow->lease;
+	int i;
+
+	if (pdev->vendor != le16_to_cpu(lease->offer.vendor) ||
+	    pdev->device != le16_to_cpu(lease->offer.device)) {
+		dev_err(&lease->dev, "config space is that of %04x:%04x, offered was %04x:%04x; lend the device again\n",
+			pdev->vendor, pdev->device, le16_to_cpu(lease->offer.vendor),
+			le16_to_cpu(lease->offer.device));
+		return -EPROTO;
+	}
+	for (i = 0; i < DEVLEND_BARS; i++) {
+		const struct borrower_bar *bar = &lease->grant.bar[i];
+
+		if (bridge_bar_right(pdev, i, bar))
+			continue;
+		dev_err(&lease->dev, "BAR %d became %pR (bus %#llx), granted was %#llx bytes at %#llx (bus %#llx)\n",
+			i, &pdev->resource[i], (u64)pci_bus_address(pdev, i), bar->size,
+			bar->cpu_phys, bar->lender_bus);
+		return -EPROTO;
+	}
+	if (!borrower_dma_shadow_untranslated(pdev)) {
+		dev_err(&lease->dev, "an IOMMU driver of this host claimed the shadow; boot with iommu=pt, or choose another domain_base\n");
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+/* Make the shadow known to those who may have to cut it off; false where that came first. */
+static bool bridge_publish(struct borrower_shadow *shadow, struct pci_dev *pdev)
+{
+	struct borrower_lease *lease = shadow->lease;
+	bool alive;
+
+	mutex_lock(&lease->lock);
+	shadow->bus = shadow->bridge->bus;
+	shadow->pdev = pdev;
+	alive = !lease->dead;
+	if (!alive && pdev)
+		xchg(&pdev->error_state, pci_channel_io_perm_failure);
+	mutex_unlock(&lease->lock);
+	return alive;
+}
+
+/**
+ * borrower_bridge_scan() - find the shadow, claim its BARs, add it: its driver may bind
+ * @shadow: its config image is ready, its windows attached
+ *
+ * Context: the lease's worker, no locks held; takes the rescan lock and probes drivers
+ * under it.
+ * Return: 0; -ENODEV where nothing answers; -EPROTO where what answers is not what was granted;
+ * -ENOLINK where the lender was lost; on any error borrower_bridge_remove() is due all the
+ * same.
+ */
+int borrower_bridge_scan(struct borrower_shadow *shadow)
+{
+	struct pci_dev *pdev;
+	int err;
+
+	pci_lock_rescan_remove();
+	err = pci_scan_root_bus_bridge(shadow->bridge);
+	if (err)
+		goto unlock;
+	pdev = pci_get_slot(shadow->bridge->bus, BRIDGE_DEVFN);	/* put by _remove() */
+	err = -ENOLINK;
+	if (!bridge_publish(shadow, pdev))
+		goto unlock;
+	err = -ENODEV;
+	if (!pdev)
+		goto unlock;
+	pci_bus_claim_resources(shadow->bus);
+	err = bridge_check(shadow, pdev);
+	if (err)
+		goto unlock;
+	bridge_set_requester(shadow);
+	pci_bus_add_devices(shadow->bus);
+unlock:
+	pci_unlock_rescan_remove();
+	return err;
+}
+
+/**
+ * borrower_bridge_remove() - unbind the driver, remove the shadow and its bus
+ * @shadow: scanned, or not
+ *
+ * The driver is unbound first and without the rescan lock: it may take long, and other hosts'
+ * devices are not to wait for it.
+ *
+ * Context: the lease's worker, no locks held.
+ */
+void borrower_bridge_remove(struct borrower_shadow *shadow)
+{
+	struct borrower_lease *lease = shadow->lease;
+	struct pci_bus *bus = shadow->bus;
+	struct pci_dev *pdev = shadow->pdev;
+
+	if (!bus)
+		return;
+	if (pdev)
+		device_release_driver(&pdev->dev);
+	pci_lock_rescan_remove();
+	pci_stop_root_bus(bus);
+	pci_remove_root_bus(bus);
+	pci_unlock_rescan_remove();
+
+	mutex_lock(&lease->lock);
+	shadow->bus = NULL;
+	shadow->pdev = NULL;
+	mutex_unlock(&lease->lock);
+	pci_dev_put(pdev);
+}
+
+/**
+ * borrower_bridge_put() - drop the lease's reference to the bridge; it goes with its last user
+ * @shadow: not to be used by the caller any more
+ *
+ * Context: process.
+ */
+void borrower_bridge_put(struct borrower_shadow *shadow)
+{
+	pci_free_host_bridge(shadow->bridge);
+}
