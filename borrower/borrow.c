@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The steps of a borrow, from BORROW to the first probe of the shadow's driver.
+ *
+ *   BORROW       the lender grants; the grant is checked hard (grant.c)
+ *   expose       RAM and interrupt range become reachable for the lender (memory.c)
+ *   ATTACH       the lender maps them for the device, and tells the device's addresses
+ *   PROBE        each window is proven by a nonce (probe.c)
+ *   windows      resources inside the NTB's BARs (bars.c)
+ *   interrupts   domain of the lease (irq.c)
+ *   CONFIG       sparse config image -> the shadow's config space
+ *   scan         bus, BARs, device, driver (bridge.c)
+ *
+ * Everything up to the scan can be refused with a precise errno and one log line, before a
+ * driver has seen the device. On any error the caller tears down what there is by
+ * removal.c, which also owes the lender RETURN once it granted.
+ *
+ * Runs in the lease's worker. Takes the lease's lock around what uses the NTB locally, never
+ * across a call to the peer or while waiting for the rescan lock.
+ */
+#include <linux/pci.h>
+#include <linux/slab.h>
+
+#include "bridge.h"
+#include "dma.h"
+#include "lease.h"
+#include "probe.h"
+#include "shadow.h"
+#include "trace.h"
+
+/* BORROW: fetch the grant into the lease. */
+static int borrow_grant(struct borrower_lease *lease)
+{
+	struct devlend_aperture aperture[DEVLEND_PLAN_WINDOWS_MAX];
+	struct devlend_wire_borrow request = {
+		.id = lease->offer.id,
+		.mps = cpu_to_le32(pci_is_pcie(lease->ntb) ? pcie_get_mps(lease->ntb) : 128),
+	};
+	struct devlend_wire_grant wire;
+	struct devlend_call call = {
+		.op = DEVLEND_OP_BORROW,
+		.data = &request,
+		.len = sizeof(request),
+		.reply = &wire,
+		.reply_max = sizeof(wire),
+	};
+	unsigned int i, windows;
+	const char *why = "length";
+	uuid_t self;
+	int err;
+
+	devlend_host_uuid(&self);
+	export_uuid(request.borrower_host.b, &self);
+	windows = min_t(unsigned int, devlend_aperture_count(lease->link), ARRAY_SIZE(aperture));
+	for (i = 0; i < windows; i++) {
+		err = devlend_aperture_get(lease->link, i, &aperture[i]);
+		if (err)
+			return err;
+	}
+	err = devlend_call(lease->link, &call);
+	if (err) {
+		dev_err(&lease->dev, "the lender refused %s (%d); its log says why\n",
+			lease->offer_name, err);
+		return err;
+	}
+	err = -EPROTO;
+	if (call.reply_len == sizeof(wire))
+		err = borrower_grant_parse(&lease->offer, &wire, aperture, windows,
+					   devlend_link_peer_epoch(lease->link),
+					   &lease->grant, &why);
+	/* from here on the lender holds a lease for us: even a bad grant is returned */
+	lease->granted = lease->grant.handle.random != 0;
+	if (err)
+		dev_err(&lease->dev, "impossible grant of %s: %s; returned\n", lease->offer_name,
+			why);
+	return err;
+}
+
+/* CONFIG: fetch the image and make the shadow's config space of it. */
+static int borrow_config(struct borrower_lease *lease)
+{
+	struct devlend_call call = {
+		.op = DEVLEND_OP_CONFIG,
+		.handle = lease->grant.handle,
+		.reply_max = DEVLEND_MSG_PAYLOAD_MAX,
+	};
+	int err;
+
+	call.reply = kmalloc(call.reply_max, GFP_KERNEL);
+	if (!call.reply)
+		return -ENOMEM;
+	err = devlend_call(lease->link, &call);
+	if (err)
+		goto out;
+	err = borrower_config_init(&lease->shadow->config, lease->link, &lease->grant,
+				   call.reply, call.reply_len);
+	if (err)
+		dev_err(&lease->dev, "unusable config space of %s (%d)\n", lease->offer_name, err);
+out:
+	kfree(call.reply);
+	return err;
+}
+
+/* Open the way from the device to this host's memory. */
+static int borrow_expose(struct borrower_lease *lease)
+{
+	int err = -ENOLINK;
+
+	mutex_lock(&lease->lock);
+	if (!lease->dead)
+		err = borrower_memory_expose(&lease->memory, lease->link, &lease->ntb->dev,
+					     &lease->dev);
+	mutex_unlock(&lease->lock);
+	return err;
+}
+
+/* Place the windows and make the interrupt domain: the last that needs the NTB. */
+static int borrow_local(struct borrower_lease *lease)
+{
+	int err = -ENOLINK;
+
+	mutex_lock(&lease->lock);
+	if (lease->dead)
+		goto unlock;
+	borrower_windows_build(&lease->windows, &lease->grant, dev_name(&lease->dev));
+	err = borrower_windows_attach(&lease->windows, lease->ntb, &lease->dev);
+	if (err)
+		goto unlock;
+	err = borrower_irq_create(&lease->irq, &lease->ntb->dev, dev_name(&lease->dev),
+				  lease->memory.device_addr[BORROWER_MAP_MSI], &lease->dev);
+unlock:
+	mutex_unlock(&lease->lock);
+	return err;
+}
+
+/* The bridge, with its config space, in the reach of those who cut leases off. */
+static int borrow_shadow(struct borrower_lease *lease)
+{
+	struct borrower_shadow *shadow = borrower_bridge_create(lease);
+	bool dead;
+
+	if (!shadow)
+		return -ENOMEM;
+	mutex_lock(&lease->lock);
+	lease->shadow = shadow;
+	dead = lease->dead;
+	mutex_unlock(&lease->lock);
+	return dead ? -ENOLINK : 0;
+}
+
+/**
+ * borrower_lease_borrow() - take all steps of a borrow
+ * @lease: fresh
+ *
+ * Context: the lease's worker; no locks held.
+ * Return: 0 with the shadow there; or an errno, after one log line, with
+ * borrower_lease_teardown() due.
+ */
+int borrower_lease_borrow(struct borrower_lease *lease)
+{
+	int err;
+
+	err = lease->dma->usable(lease->ntb, &lease->dev);
+	if (err)
+		return err;
+	err = borrower_memory_survey(&lease->memory);
+	if (err) {
+		dev_err(&lease->dev, "cannot list this host's RAM (%d)\n", err);
+		return err;
+	}
+	err = borrow_grant(lease);
+	if (err)
+		return err;
+	err = borrow_expose(lease);
+	if (err)
+		return err;
+	err = borrower_memory_attach(&lease->memory, lease->link, &lease->grant, &lease->dev);
+	if (err)
+		return err;
+	err = borrower_probe_memory(lease);
+	if (err)
+		return err;
+	err = borrower_probe_bar(lease);
+	if (err)
+		return err;
+	err = borrow_local(lease);
+	if (err)
+		return err;
+	err = borrow_shadow(lease);
+	if (err)
+		return err;
+	err = borrow_config(lease);
+	if (err)
+		return err;
+	return borrower_bridge_scan(lease->shadow);
+}

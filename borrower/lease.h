@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef BORROWER_LEASE_H
+#define BORROWER_LEASE_H
+
+#include <linux/completion.h>
+#include <linux/device.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/pci.h>
+#include <linux/workqueue.h>
+
+#include <devlend/core.h>
+
+#include "bars.h"
+#include "grant.h"
+#include "irq.h"
+#include "lease_state.h"
+#include "memory.h"
+
+struct borrower_dma_ops;
+struct borrower_shadow;
+struct page;
+struct seq_file;
+
+/* offer-<8 hex>-<dddd:bb:dd.f>; the domain may have 8 digits */
+#define BORROWER_NAME_MAX	40
+
+/*
+ * Longest time that a writer of `borrow` or `return` waits for the worker, ms: a reset at the
+ * lender, and a driver's slow probe or removal. The work goes on afterwards.
+ */
+#define BORROWER_WAIT_MS	(DEVLEND_RESET_TIMEOUT_MS + 110000)
+
+/**
+ * struct borrower_lease - a device of another host, in use here
+ * @dev: on the devlend bus, lease-<domain>. References: the list, the work while queued, the
+ *	shadow until its bridge is released, writers of sysfs files
+ * @node: in the list of leases, under that list's lock
+ * @round: last walk through the list that visited it, under the list's lock
+ * @link: referenced
+ * @offer: what was offered when it was borrowed; constant
+ * @offer_name: name of the offer's device; constant
+ * @slot: number in the slot table, held until the lease is gone
+ * @domain: PCI domain of the shadow
+ * @dma: how DMA addresses are made; constant
+ * @ntb: the NTB function, referenced; its hardware may be gone when @dead
+ * @work: the worker; one work item, so that its runs never overlap
+ * @started: active, or failed
+ * @ended: gone, and the device deleted
+ * @lock: protects what follows, and serialises use of the NTB by this lease against its
+ *	disappearance. Taken under the rescan lock; never held while waiting for that
+ * @state: only borrower_lease_enter() writes it
+ * @error: why the borrow failed, an errno
+ * @want_end: somebody asked for the end
+ * @dead: the lender is not to be asked any more; the NTB's hardware is not to be touched
+ * @granted: the lender knows of a lease: RETURN is owed
+ * @bar_proven: the window to the registers was proven by a nonce
+ * @grant: valid where @granted; then constant
+ * @memory: exposed memory; constant from ATTACH on but for the open flags
+ * @probe_page: private page of the memory probe, kept until the windows are closed
+ * @windows: host bridge windows
+ * @irq: interrupt domain
+ * @shadow: owned by its bridge; NULL before there is one and after it was given up
+ */
+struct borrower_lease {
+	struct device dev;
+	struct list_head node;
+	unsigned int round;
+	struct devlend_link *link;
+	struct devlend_wire_offer offer;
+	char offer_name[BORROWER_NAME_MAX];
+	unsigned int slot;
+	int domain;
+	const struct borrower_dma_ops *dma;
+	struct pci_dev *ntb;
+	struct work_struct work;
+	struct completion started;
+	struct completion ended;
+
+	struct mutex lock;	/* protects all that follows */
+	enum borrower_lease_state state;
+	int error;
+	bool want_end;
+	bool dead;
+	bool granted;
+	bool bar_proven;
+	struct borrower_grant grant;
+	struct borrower_memory memory;
+	struct page *probe_page;
+	struct borrower_windows windows;
+	struct borrower_irq irq;
+	struct borrower_shadow *shadow;
+};
+
+static inline struct borrower_lease *to_borrower_lease(struct device *dev)
+{
+	return container_of(dev, struct borrower_lease, dev);
+}
+
+/* lease.c */
+int borrower_leases_init(void);
+void borrower_leases_exit(void);
+struct borrower_lease *borrower_lease_start(struct devlend_link *link,
+					    const struct devlend_wire_offer *offer,
+					    const char *offer_name, int slot);
+int borrower_lease_wait_started(struct borrower_lease *lease);
+int borrower_lease_end(struct borrower_lease *lease, bool wait);
+void borrower_lease_enter(struct borrower_lease *lease, enum borrower_lease_state state);
+void borrower_leases_end_all(void);
+void borrower_leases_link_lost(struct devlend_link *link, bool ntb_gone);
+struct borrower_lease *borrower_lease_find(struct devlend_link *link,
+					   const struct devlend_handle *handle);
+void borrower_leases_each(struct devlend_link *link,
+			  void (*fn)(struct borrower_lease *lease, void *data), void *data);
+
+/* borrow.c */
+int borrower_lease_borrow(struct borrower_lease *lease);
+
+/* removal.c */
+void borrower_lease_cut(struct borrower_lease *lease, bool ntb_gone);
+void borrower_lease_teardown(struct borrower_lease *lease);
+
+/* lease_sysfs.c */
+extern const struct attribute_group *borrower_lease_groups[];
+
+/* debugfs.c */
+void borrower_debugfs_init(void);
+void borrower_debugfs_exit(void);
+
+/* slot.c */
+int borrower_slot_get(const struct devlend_wire_offer_id *id, int want);
+void borrower_slot_put(unsigned int slot);
+int borrower_slot_domain(unsigned int slot);
+bool borrower_slot_base_valid(void);
+
+/* main.c: objects whose release function is in this module's text */
+void borrower_object_get(void);
+void borrower_object_put(void);
+
+#endif /* BORROWER_LEASE_H */
