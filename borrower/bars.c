@@ -25,6 +25,7 @@
 #include <linux/slab.h>
 
 #include "bars.h"
+#include "trace.h"
 
 /**
  * struct bars_ntb - a region of the NTB that leases have windows in
@@ -172,6 +173,9 @@ static int bars_attach_one(struct borrower_window *win, struct pci_dev *ntb, str
 	else if (nb)
 		bars_put(nb);
 	mutex_unlock(&bars_lock);
+	if (!err)
+		trace_borrower_window(win->res.name, win->res.start, resource_size(&win->res),
+				      win->res.start - win->offset, true);
 	if (err)
 		dev_err(log, "%pR is taken inside NTB %s (%d); see /proc/iomem for the owner\n",
 			&win->res, pci_name(ntb), err);
@@ -222,6 +226,8 @@ void borrower_windows_detach(struct borrower_windows *windows)
 		release_resource(&win->res);
 		bars_put(win->ntb_bar);
 		win->ntb_bar = NULL;
+		trace_borrower_window(win->res.name, win->res.start, resource_size(&win->res),
+				      win->res.start - win->offset, false);
 	}
 	mutex_unlock(&bars_lock);
 }

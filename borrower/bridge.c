@@ -187,20 +187,75 @@ static int bridge_check(struct borrower_shadow *shadow, struct pci_dev *pdev)
 	return 0;
 }
 
-/* Make the shadow known to those who may have to cut it off; false where that came first. */
-static bool bridge_publish(struct borrower_shadow *shadow, struct pci_dev *pdev)
+/*
+ * The shadow appears: by our own scan, or by a rescan after somebody removed it. Its BARs are
+ * claimed at once, or the PCI core would move them where a rescan finds them unclaimed. From
+ * here on those who cut leases off know of it.
+ */
+static void bridge_device_added(struct borrower_shadow *shadow, struct pci_dev *pdev)
 {
 	struct borrower_lease *lease = shadow->lease;
-	bool alive;
+	int i;
+
+	for (i = 0; i < PCI_STD_NUM_BARS; i++)
+		if (pdev->resource[i].flags && !pdev->resource[i].parent)
+			pci_claim_resource(pdev, i);
 
 	mutex_lock(&lease->lock);
-	shadow->bus = shadow->bridge->bus;
-	shadow->pdev = pdev;
-	alive = !lease->dead;
-	if (!alive && pdev)
+	if (!shadow->pdev)
+		shadow->pdev = pci_dev_get(pdev);
+	if (lease->dead)
 		xchg(&pdev->error_state, pci_channel_io_perm_failure);
 	mutex_unlock(&lease->lock);
-	return alive;
+}
+
+static void bridge_device_removed(struct borrower_shadow *shadow, struct pci_dev *pdev)
+{
+	struct borrower_lease *lease = shadow->lease;
+
+	mutex_lock(&lease->lock);
+	if (shadow->pdev == pdev) {
+		shadow->pdev = NULL;
+		pci_dev_put(pdev);
+	}
+	mutex_unlock(&lease->lock);
+}
+
+static int bridge_notify(struct notifier_block *nb, unsigned long action, void *data)
+{
+	struct pci_dev *pdev = to_pci_dev(data);
+
+	if (pdev->bus->ops != &borrower_pci_ops)
+		return NOTIFY_DONE;
+	if (action == BUS_NOTIFY_ADD_DEVICE)
+		bridge_device_added(borrower_shadow_of_bus(pdev->bus), pdev);
+	else if (action == BUS_NOTIFY_DEL_DEVICE)
+		bridge_device_removed(borrower_shadow_of_bus(pdev->bus), pdev);
+	return NOTIFY_OK;
+}
+
+static struct notifier_block bridge_nb = {
+	.notifier_call = bridge_notify,
+};
+
+/**
+ * borrower_bridge_init() - start to watch shadows come and go
+ *
+ * Context: process. Return: 0 or an errno.
+ */
+int borrower_bridge_init(void)
+{
+	return bus_register_notifier(&pci_bus_type, &bridge_nb);
+}
+
+/**
+ * borrower_bridge_exit() - stop watching; no shadow is left
+ *
+ * Context: process.
+ */
+void borrower_bridge_exit(void)
+{
+	bus_unregister_notifier(&pci_bus_type, &bridge_nb);
 }
 
 /**
@@ -215,37 +270,60 @@ static bool bridge_publish(struct borrower_shadow *shadow, struct pci_dev *pdev)
  */
 int borrower_bridge_scan(struct borrower_shadow *shadow)
 {
-	struct pci_dev *pdev;
+	struct borrower_lease *lease = shadow->lease;
 	int err;
 
 	pci_lock_rescan_remove();
 	err = pci_scan_root_bus_bridge(shadow->bridge);
 	if (err)
 		goto unlock;
-	pdev = pci_get_slot(shadow->bridge->bus, BRIDGE_DEVFN);	/* put by _remove() */
-	err = -ENOLINK;
-	if (!bridge_publish(shadow, pdev))
+	mutex_lock(&lease->lock);
+	shadow->bus = shadow->bridge->bus;
+	if (lease->dead)
+		err = -ENOLINK;
+	else if (!shadow->pdev)
+		err = -ENODEV;
+	mutex_unlock(&lease->lock);
+	if (err)
 		goto unlock;
-	err = -ENODEV;
-	if (!pdev)
-		goto unlock;
+	/* pdev stays: it goes under the rescan lock only */
 	pci_bus_claim_resources(shadow->bus);
-	err = bridge_check(shadow, pdev);
+	err = bridge_check(shadow, shadow->pdev);
 	if (err)
 		goto unlock;
 	bridge_set_requester(shadow);
 	pci_bus_add_devices(shadow->bus);
 unlock:
 	pci_unlock_rescan_remove();
+	if (err == -ENODEV)
+		dev_err(&lease->dev, "the shadow's config space shows no device; lend the device again\n");
 	return err;
 }
 
 /**
- * borrower_bridge_remove() - unbind the driver, remove the shadow and its bus
+ * borrower_bridge_unbind() - unbind the shadow's driver, without the rescan lock
  * @shadow: scanned, or not
  *
- * The driver is unbound first and without the rescan lock: it may take long, and other hosts'
- * devices are not to wait for it.
+ * It may take long, and other devices of the host are not to wait for it.
+ *
+ * Context: the lease's worker, no locks held.
+ */
+void borrower_bridge_unbind(struct borrower_shadow *shadow)
+{
+	struct borrower_lease *lease = shadow->lease;
+	struct pci_dev *pdev;
+
+	mutex_lock(&lease->lock);
+	pdev = pci_dev_get(shadow->pdev);
+	mutex_unlock(&lease->lock);
+	if (pdev)
+		device_release_driver(&pdev->dev);
+	pci_dev_put(pdev);
+}
+
+/**
+ * borrower_bridge_remove() - remove the shadow and its bus
+ * @shadow: scanned, or not; its driver unbound
  *
  * Context: the lease's worker, no locks held.
  */
@@ -253,12 +331,9 @@ void borrower_bridge_remove(struct borrower_shadow *shadow)
 {
 	struct borrower_lease *lease = shadow->lease;
 	struct pci_bus *bus = shadow->bus;
-	struct pci_dev *pdev = shadow->pdev;
 
 	if (!bus)
 		return;
-	if (pdev)
-		device_release_driver(&pdev->dev);
 	pci_lock_rescan_remove();
 	pci_stop_root_bus(bus);
 	pci_remove_root_bus(bus);
@@ -266,9 +341,7 @@ void borrower_bridge_remove(struct borrower_shadow *shadow)
 
 	mutex_lock(&lease->lock);
 	shadow->bus = NULL;
-	shadow->pdev = NULL;
 	mutex_unlock(&lease->lock);
-	pci_dev_put(pdev);
 }
 
 /**

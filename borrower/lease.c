@@ -173,6 +173,7 @@ static struct borrower_lease *lease_alloc(struct devlend_link *link,
 	INIT_LIST_HEAD(&lease->node);
 	INIT_WORK(&lease->work, lease_work);
 	init_completion(&lease->started);
+	init_completion(&lease->unbound);
 	init_completion(&lease->ended);
 	mutex_init(&lease->lock);
 	lease->link = devlend_link_get(link);
@@ -309,10 +310,15 @@ void borrower_leases_each(struct devlend_link *link,
 	}
 }
 
-static void lease_lost(struct borrower_lease *lease, void *ntb_gone)
+static void lease_lost(struct borrower_lease *lease, void *unused)
 {
-	borrower_lease_cut(lease, ntb_gone);
+	borrower_lease_cut(lease);
 	lease_kick(lease);
+}
+
+static void lease_detach(struct borrower_lease *lease, void *unused)
+{
+	borrower_lease_detach(lease);
 }
 
 /**
@@ -324,7 +330,9 @@ static void lease_lost(struct borrower_lease *lease, void *ntb_gone)
  */
 void borrower_leases_link_lost(struct devlend_link *link, bool ntb_gone)
 {
-	borrower_leases_each(link, lease_lost, ntb_gone ? link : NULL);
+	borrower_leases_each(link, lease_lost, NULL);
+	if (ntb_gone)
+		borrower_leases_each(link, lease_detach, NULL);
 }
 
 /**

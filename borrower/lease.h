@@ -31,6 +31,13 @@ struct seq_file;
  */
 #define BORROWER_WAIT_MS	(DEVLEND_RESET_TIMEOUT_MS + 110000)
 
+/*
+ * Longest time that the removal of an NTB waits for the drivers of its shadows to let go,
+ * ms. nvme needs 0.2 s; one that needs longer leaves the NTB without giving its regions
+ * back first.
+ */
+#define BORROWER_UNBIND_MS	10000
+
 /**
  * struct borrower_lease - a device of another host, in use here
  * @dev: on the devlend bus, lease-<domain>. References: the list, the work while queued, the
@@ -46,6 +53,7 @@ struct seq_file;
  * @ntb: the NTB function, referenced; its hardware may be gone when @dead
  * @work: the worker; one work item, so that its runs never overlap
  * @started: active, or failed
+ * @unbound: no driver uses the shadow any more; nor will one
  * @ended: gone, and the device deleted
  * @lock: protects what follows, and serialises use of the NTB by this lease against its
  *	disappearance. Taken under the rescan lock; never held while waiting for that
@@ -75,6 +83,7 @@ struct borrower_lease {
 	struct pci_dev *ntb;
 	struct work_struct work;
 	struct completion started;
+	struct completion unbound;
 	struct completion ended;
 
 	struct mutex lock;	/* protects all that follows */
@@ -117,7 +126,8 @@ void borrower_leases_each(struct devlend_link *link,
 int borrower_lease_borrow(struct borrower_lease *lease);
 
 /* removal.c */
-void borrower_lease_cut(struct borrower_lease *lease, bool ntb_gone);
+void borrower_lease_cut(struct borrower_lease *lease);
+void borrower_lease_detach(struct borrower_lease *lease);
 void borrower_lease_teardown(struct borrower_lease *lease);
 
 /* lease_sysfs.c */

@@ -20,6 +20,7 @@
 
 #include <devlend/core.h>
 
+#include "bridge.h"
 #include "dma.h"
 #include "lease.h"
 #include "offer.h"
@@ -167,6 +168,9 @@ static int __init main_init(void)
 	err = borrower_dma_init();
 	if (err)
 		goto err_leases;
+	err = borrower_bridge_init();
+	if (err)
+		goto err_dma;
 	borrower_debugfs_init();
 	err = devlend_service_register(&main_service);
 	if (err)
@@ -175,6 +179,8 @@ static int __init main_init(void)
 
 err_debugfs:
 	borrower_debugfs_exit();
+	borrower_bridge_exit();
+err_dma:
 	borrower_dma_exit();
 err_leases:
 	borrower_leases_exit();
@@ -191,6 +197,7 @@ static void __exit main_exit(void)
 				   msecs_to_jiffies(MAIN_REMIND_MS)))
 		pr_warn("unloading waits for %d objects in use; close files of formerly borrowed devices\n",
 			atomic_read(&main_objects));
+	borrower_bridge_exit();
 	borrower_dma_exit();
 }
 

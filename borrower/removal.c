@@ -38,28 +38,53 @@ static void removal_disconnect(struct borrower_shadow *shadow)
 /**
  * borrower_lease_cut() - the lender, or the NTB, is lost: cut the lease off at once
  * @lease: referenced by the caller
- * @ntb_gone: the NTB function is going away: nothing of it may be in use on return
  *
- * Idempotent. The caller queues the worker afterwards. Context: process; may sleep as long
- * as the NTB needs to close a window. The rescan lock may be held.
+ * Idempotent. The caller queues the worker afterwards.
+ * Context: process; may sleep as long as the NTB needs to close a window. The rescan lock may
+ * be held.
  */
-void borrower_lease_cut(struct borrower_lease *lease, bool ntb_gone)
+void borrower_lease_cut(struct borrower_lease *lease)
 {
 	mutex_lock(&lease->lock);
-	if (lease->state == BORROWER_LEASE_GONE)
+	if (lease->state == BORROWER_LEASE_GONE || lease->dead)
 		goto unlock;
-	if (!lease->dead) {
-		lease->dead = true;
-		if (lease->shadow)
-			removal_disconnect(lease->shadow);
-		borrower_lease_enter(lease, BORROWER_LEASE_DYING);
-		borrower_memory_unexpose(&lease->memory, lease->link);
-	}
-	if (ntb_gone) {
-		borrower_memory_unexpose(&lease->memory, lease->link);
-		borrower_windows_detach(&lease->windows);
-	}
+	lease->dead = true;
+	if (lease->shadow)
+		removal_disconnect(lease->shadow);
+	borrower_lease_enter(lease, BORROWER_LEASE_DYING);
+	borrower_memory_unexpose(&lease->memory, lease->link);
 unlock:
+	mutex_unlock(&lease->lock);
+}
+
+/* Is there a device that a driver may have requested regions of? */
+static bool removal_has_device(struct borrower_lease *lease)
+{
+	bool has;
+
+	mutex_lock(&lease->lock);
+	has = lease->shadow && lease->shadow->pdev && lease->windows.win[0].ntb_bar;
+	mutex_unlock(&lease->lock);
+	return has;
+}
+
+/**
+ * borrower_lease_detach() - the NTB function is going away: use nothing of it any more
+ * @lease: cut off, its worker queued; referenced by the caller
+ *
+ * The shadow's driver gets time to let go: it finds the regions that it requested by their
+ * address in the iomem tree, and would not find them afterwards. The worker unbinds it without
+ * the rescan lock, so this wait is safe under that lock.
+ *
+ * Context: process; at most %BORROWER_UNBIND_MS. The rescan lock may be held.
+ */
+void borrower_lease_detach(struct borrower_lease *lease)
+{
+	if (removal_has_device(lease) &&
+	    !wait_for_completion_timeout(&lease->unbound, msecs_to_jiffies(BORROWER_UNBIND_MS)))
+		dev_warn(&lease->dev, "the driver of the lost device does not let go; close what uses it\n");
+	mutex_lock(&lease->lock);
+	borrower_windows_detach(&lease->windows);
 	mutex_unlock(&lease->lock);
 }
 
@@ -93,6 +118,9 @@ void borrower_lease_teardown(struct borrower_lease *lease)
 {
 	struct borrower_shadow *shadow = lease->shadow;
 
+	if (shadow)
+		borrower_bridge_unbind(shadow);
+	complete_all(&lease->unbound);
 	if (shadow) {
 		borrower_bridge_remove(shadow);
 		borrower_config_kill(&shadow->config);

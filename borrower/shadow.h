@@ -30,7 +30,7 @@ struct borrower_lease;
  * @busn: bus number window of the bridge
  * @bridge: the host bridge; valid until the release function ran
  * @bus: the root bus; NULL unless scanned and not yet removed
- * @pdev: the shadow device on @bus, referenced; NULL where @bus is
+ * @pdev: the shadow device, referenced; NULL unless there is one on the bus
  *
  * @bus and @pdev change under the lease's lock.
  */
