@@ -65,4 +65,20 @@ static inline struct irq_domain *devlend_msi_parent(struct irq_domain *domain)
 #define devlend_assign_str(dst, src)	__assign_str(dst, src)
 #endif
 
+/* A bus type is constant since device.bus points to a constant one. */
+#ifdef DEVLEND_HAVE_CONST_BUS
+#define DEVLEND_BUS_CONST	const
+#else
+#define DEVLEND_BUS_CONST
+#endif
+
+/* Timers: newer names of the same. */
+#include <linux/timer.h>
+#ifndef timer_container_of
+#define timer_container_of	from_timer
+#endif
+#ifndef DEVLEND_HAVE_TIMER_SHUTDOWN
+#define timer_shutdown_sync	del_timer_sync
+#endif
+
 #endif /* DEVLEND_COMPAT_H */

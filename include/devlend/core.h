@@ -23,6 +23,7 @@
 #include <linux/types.h>
 #include <linux/uuid.h>
 
+#include <devlend/compat.h>
 #include <devlend/wire.h>
 
 struct devlend_link;
@@ -226,7 +227,7 @@ void devlend_unexpose(struct devlend_link *link, struct devlend_exposed *region,
 
 /* --- the devlend bus (common/bus.c) ----------------------------------------- */
 
-extern const struct bus_type devlend_bus_type;
+extern DEVLEND_BUS_CONST struct bus_type devlend_bus_type;
 
 /* Emit a change uevent "DEVLEND_STATE=<state>" and sysfs_notify(state) for a device on the bus. */
 void devlend_state_changed(struct device *dev, const char *state);

@@ -72,9 +72,10 @@ enum devlend_word {
 /* --- control words of the two lanes --------------------------------------- */
 
 /*
- * Both control words carry, in bits 15..0, a CRC-16 over the sender's epoch, the
- * receiver's epoch, a lane constant, bits 31..16 of the word and the data words of the
- * frame, in this order, each as four little-endian bytes.
+ * Both control words carry, in bits 15..0, the low half of a CRC-32 (IEEE 802.3, reflected, begun
+ * with ~0, not inverted at the end) over the sender's epoch, the receiver's epoch, a lane constant,
+ * the word with bits 15..0 zero, and the data words of the frame, in this order, each as
+ * four little-endian bytes.
  *
  * seq numbers the frame in the data words (1..15, then 1 again; 0 = none was sent
  * in this pair of epochs); ack is the seq of the last frame accepted from the peer.
@@ -166,7 +167,6 @@ enum devlend_service_id {
 
 enum devlend_op {
 	DEVLEND_OP_HELLO	= DEVLEND_OP(CORE, 1),
-	DEVLEND_OP_BYE		= DEVLEND_OP(CORE, 2),
 
 	DEVLEND_OP_OFFERS	= DEVLEND_OP(PROVIDER, 1),	/* push all offers again */
 	DEVLEND_OP_BORROW	= DEVLEND_OP(PROVIDER, 2),
@@ -252,20 +252,6 @@ struct devlend_wire_hello {
 	__le32 max_payload;
 	__le32 services;
 	__le32 reserved[2];
-};
-
-enum devlend_bye_reason {
-	DEVLEND_BYE_UNLOAD	= 1,
-	DEVLEND_BYE_SHUTDOWN	= 2,
-	DEVLEND_BYE_REMOVED	= 3,
-};
-
-/**
- * struct devlend_wire_bye - request of %DEVLEND_OP_BYE; the reply is empty
- * @reason: &enum devlend_bye_reason
- */
-struct devlend_wire_bye {
-	__le32 reason;
 };
 
 /**
@@ -514,7 +500,6 @@ static_assert(sizeof(struct devlend_wire_handle) == 8);
 static_assert(sizeof(struct devlend_wire_hdr) == 20);
 static_assert(sizeof(struct devlend_wire_hello) == 56);
 static_assert(offsetof(struct devlend_wire_hello, features_must) == 24);
-static_assert(sizeof(struct devlend_wire_bye) == 4);
 static_assert(sizeof(struct devlend_wire_offer_id) == 28);
 static_assert(sizeof(struct devlend_wire_bar) == 16);
 static_assert(sizeof(struct devlend_wire_offer) == 184);

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The atomic lane: single frames that the peer answers in its interrupt handler.
+ *
+ * What it is for: the few operations of a driver that must have happened on the device when they
+ * return (bus mastering off, reset begun, MSI switched), asked for in contexts that must not
+ * sleep. An operation is one frame; its answer is a status that rides on the acknowledgement, so a
+ * host can ask and answer at the same time with one set of words.
+ *
+ * Who calls it: the doorbell interrupt (poll), the beat timer (poll, resend), devlend_atomic_call()
+ * and _post(). Contexts: any, down to hard IRQ; one raw spinlock, under which the service's
+ * answer to the peer is computed too. Nothing nests outside it but config accessors' own raw locks.
+ *
+ * Order: operations are sent in the order in which they were queued, one at a time. Data words are
+ * written before the control word; both are posted writes of one requester, which the NTB keeps in
+ * order, as does the CPU for MMIO (pairs with the reads in atomic_read_frame()).
+ */
+#include <linux/delay.h>
+#include <linux/errno.h>
+#include <linux/ktime.h>
+
+#include <devlend/core.h>
+
+#include "lane_atomic.h"
+#include "transport.h"
+
+/* Pause between two looks of a spinning waiter, in us. */
+#define ATOMIC_POLL_US	10
+
+static void atomic_write_ctl(struct devlend_lane_atomic *lane, bool ring)
+{
+	u32 fields = (u32)lane->tx_seq << DEVLEND_CTL_SEQ_SHIFT |
+		     (u32)lane->rx_seq << DEVLEND_CTL_ACK_SHIFT |
+		     (u32)lane->rx_status << DEVLEND_CTL_STATUS_SHIFT |
+		     (u32)lane->sent.op << DEVLEND_CTL_OP_SHIFT;
+	u32 ctl = devlend_frame_seal(lane->pair.mine, lane->pair.peer, DEVLEND_LANE_ATOMIC,
+				     fields, lane->sent.data, 2);
+
+	lane->t->ops->write(lane->t, DEVLEND_WORD_ATOMIC_CTL, ctl);
+	if (ring)
+		lane->t->ops->ring(lane->t);
+}
+
+static void atomic_write_frame(struct devlend_lane_atomic *lane, bool ring)
+{
+	lane->t->ops->write(lane->t, DEVLEND_WORD_ATOMIC_D0, lane->sent.data[0]);
+	lane->t->ops->write(lane->t, DEVLEND_WORD_ATOMIC_D1, lane->sent.data[1]);
+	atomic_write_ctl(lane, ring);
+}
+
+static void atomic_send_next(struct devlend_lane_atomic *lane)
+{
+	if (lane->busy || lane->started == lane->next)
+		return;
+	lane->sent = lane->queue[lane->started++ % DEVLEND_ATOMIC_QUEUE];
+	lane->tx_seq = devlend_seq_next(lane->tx_seq);
+	lane->busy = true;
+	atomic_write_frame(lane, true);
+}
+
+static bool atomic_read_frame(struct devlend_lane_atomic *lane, u32 *ctl, u32 *data)
+{
+	*ctl = lane->t->ops->read(lane->t, DEVLEND_WORD_ATOMIC_CTL);
+	data[0] = lane->t->ops->read(lane->t, DEVLEND_WORD_ATOMIC_D0);
+	data[1] = lane->t->ops->read(lane->t, DEVLEND_WORD_ATOMIC_D1);
+	if (devlend_frame_check(lane->pair.peer, lane->pair.mine, DEVLEND_LANE_ATOMIC, *ctl, data, 2))
+		return true;
+	/* torn by a write in progress (its bell follows), or of another life */
+	lane->rejected++;
+	return false;
+}
+
+static bool atomic_poll_locked(struct devlend_lane_atomic *lane)
+{
+	u32 ctl, data[2];
+	unsigned int seq;
+	bool news = false;
+
+	if (!lane->pair.mine || !atomic_read_frame(lane, &ctl, data))
+		return false;
+	if (lane->busy && devlend_ctl_ack(ctl) == lane->tx_seq) {
+		lane->busy = false;
+		lane->status[lane->done++ % DEVLEND_ATOMIC_QUEUE] =
+			(ctl >> DEVLEND_CTL_STATUS_SHIFT) & DEVLEND_CTL_NIBBLE;
+		atomic_send_next(lane);
+		news = true;
+	}
+	seq = devlend_ctl_seq(ctl);
+	if (seq != DEVLEND_SEQ_NONE && seq == devlend_seq_next(lane->rx_seq)) {
+		lane->rx_status = lane->serve(lane->ctx, (ctl >> DEVLEND_CTL_OP_SHIFT) & DEVLEND_CTL_NIBBLE,
+					      data[0], data[1]);
+		lane->rx_seq = seq;
+		atomic_write_ctl(lane, true);
+		news = true;
+	}
+	return news;
+}
+
+/**
+ * devlend_lane_atomic_init() - make a lane, closed
+ * @lane: the lane
+ * @t: transport, outlives the lane
+ * @serve: answers the peer; called with interrupts off
+ * @ctx: its first argument
+ */
+void devlend_lane_atomic_init(struct devlend_lane_atomic *lane, struct devlend_transport *t,
+			      devlend_atomic_serve_t serve, void *ctx)
+{
+	raw_spin_lock_init(&lane->lock);
+	lane->t = t;
+	lane->serve = serve;
+	lane->ctx = ctx;
+}
+
+/**
+ * devlend_lane_atomic_open() - begin a session
+ * @lane: the lane
+ * @pair: both epochs
+ *
+ * What was queued in an earlier session is dropped. Context: any.
+ */
+void devlend_lane_atomic_open(struct devlend_lane_atomic *lane, struct devlend_pair pair)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&lane->lock, flags);
+	lane->pair = pair;
+	lane->busy = false;
+	lane->tx_seq = DEVLEND_SEQ_NONE;
+	lane->rx_seq = DEVLEND_SEQ_NONE;
+	lane->rx_status = 0;
+	lane->sent = (struct devlend_atomic_frame){};
+	lane->started = lane->next;
+	lane->done = lane->next;
+	lane->generation++;
+	raw_spin_unlock_irqrestore(&lane->lock, flags);
+}
+
+/**
+ * devlend_lane_atomic_close() - end the session; waiters get -ENOTCONN
+ * @lane: the lane
+ *
+ * Context: any. On return the transport is not touched by this lane any more.
+ */
+void devlend_lane_atomic_close(struct devlend_lane_atomic *lane)
+{
+	devlend_lane_atomic_open(lane, (struct devlend_pair){});
+}
+
+/**
+ * devlend_lane_atomic_poll() - take what the peer wrote
+ * @lane: the lane
+ *
+ * Context: any. Return: true if there was something new.
+ */
+bool devlend_lane_atomic_poll(struct devlend_lane_atomic *lane)
+{
+	unsigned long flags;
+	bool news;
+
+	raw_spin_lock_irqsave(&lane->lock, flags);
+	news = atomic_poll_locked(lane);
+	raw_spin_unlock_irqrestore(&lane->lock, flags);
+	return news;
+}
+
+/**
+ * devlend_lane_atomic_resend() - write our words again: what the peer waits for may be lost
+ * @lane: the lane
+ *
+ * The bell is rung only where this side waits. Context: any.
+ */
+void devlend_lane_atomic_resend(struct devlend_lane_atomic *lane)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&lane->lock, flags);
+	if (lane->pair.mine && (lane->busy || lane->rx_seq))
+		atomic_write_frame(lane, lane->busy);
+	raw_spin_unlock_irqrestore(&lane->lock, flags);
+}
+
+/**
+ * devlend_lane_atomic_post() - queue an operation
+ * @lane: the lane
+ * @op: four bits
+ * @d0: first data word
+ * @d1: second data word
+ * @id: names the operation for devlend_lane_atomic_wait(); may be NULL
+ * @generation: the same
+ *
+ * Context: any, never waits. Return: 0; -ENOTCONN; -ENOBUFS when the queue is full.
+ */
+int devlend_lane_atomic_post(struct devlend_lane_atomic *lane, u8 op, u32 d0, u32 d1, u32 *id,
+			     u32 *generation)
+{
+	unsigned long flags;
+	int err = 0;
+
+	raw_spin_lock_irqsave(&lane->lock, flags);
+	if (!lane->pair.mine) {
+		err = -ENOTCONN;
+	} else if (lane->next - lane->done >= DEVLEND_ATOMIC_QUEUE) {
+		err = -ENOBUFS;
+	} else {
+		if (id) {
+			*id = lane->next;
+			*generation = lane->generation;
+		}
+		lane->queue[lane->next++ % DEVLEND_ATOMIC_QUEUE] =
+			(struct devlend_atomic_frame){ .op = op, .data = { d0, d1 } };
+		atomic_send_next(lane);
+	}
+	raw_spin_unlock_irqrestore(&lane->lock, flags);
+	return err;
+}
+
+/* 1 = done, 0 = not yet, or an error */
+static int atomic_look(struct devlend_lane_atomic *lane, u32 id, u32 generation, u8 *status)
+{
+	unsigned long flags;
+	int ret = 0;
+
+	raw_spin_lock_irqsave(&lane->lock, flags);
+	if (lane->generation != generation) {
+		ret = -ENOTCONN;
+	} else {
+		atomic_poll_locked(lane);
+		if ((s32)(lane->done - id) > 0) {
+			*status = lane->status[id % DEVLEND_ATOMIC_QUEUE];
+			ret = 1;
+		}
+	}
+	raw_spin_unlock_irqrestore(&lane->lock, flags);
+	return ret;
+}
+
+/**
+ * devlend_lane_atomic_wait() - spin until an operation was answered
+ * @lane: the lane
+ * @id: from devlend_lane_atomic_post()
+ * @generation: the same
+ *
+ * Context: any with interrupts on; at most %DEVLEND_ATOMIC_TIMEOUT_MS.
+ * Return: the peer's status (0 and above); -ENOTCONN; -ETIMEDOUT.
+ */
+int devlend_lane_atomic_wait(struct devlend_lane_atomic *lane, u32 id, u32 generation)
+{
+	ktime_t end = ktime_add_ms(ktime_get(), DEVLEND_ATOMIC_TIMEOUT_MS);
+
+	for (;;) {
+		bool late = ktime_after(ktime_get(), end);
+		u8 status = 0;
+		int ret = atomic_look(lane, id, generation, &status);
+
+		if (ret)
+			return ret < 0 ? ret : status;
+		if (late)
+			return -ETIMEDOUT;
+		udelay(ATOMIC_POLL_US);
+	}
+}

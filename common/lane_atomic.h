@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The atomic lane: single frames, answered in the peer's interrupt; see lane_atomic.c. */
+#ifndef DEVLEND_LANE_ATOMIC_H
+#define DEVLEND_LANE_ATOMIC_H
+
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+#include "frame.h"
+
+struct devlend_transport;
+
+#define DEVLEND_ATOMIC_QUEUE	64	/* power of two */
+
+/**
+ * struct devlend_atomic_frame - one operation
+ * @op: &enum devlend_atomic_op
+ * @data: D0 and D1
+ */
+struct devlend_atomic_frame {
+	u8 op;
+	u32 data[2];
+};
+
+typedef u8 (*devlend_atomic_serve_t)(void *ctx, u8 op, u32 d0, u32 d1);
+
+/**
+ * struct devlend_lane_atomic - both directions of lane 2
+ * @lock: protects all below and the lane's words; taken in hard IRQ
+ * @t: where the words are
+ * @serve: answers the peer's operations, called under @lock
+ * @ctx: its first argument
+ * @pair: current pair of epochs; mine 0 = closed
+ * @sent: the frame in our data words
+ * @tx_seq: its number
+ * @busy: it is not acknowledged yet
+ * @rx_seq: number of the last frame accepted
+ * @rx_status: what was answered to it
+ * @queue: operations, by id modulo the queue's length
+ * @status: of operations that are done, by id modulo the queue's length
+ * @next: id of the next operation to be queued
+ * @started: id of the next operation to be sent
+ * @done: id of the next operation to be acknowledged
+ * @generation: counts openings, so that a waiter sees that its session ended
+ * @rejected: frames that failed their check
+ */
+struct devlend_lane_atomic {
+	raw_spinlock_t lock;
+	struct devlend_transport *t;
+	devlend_atomic_serve_t serve;
+	void *ctx;
+	struct devlend_pair pair;
+	struct devlend_atomic_frame sent;
+	u8 tx_seq;
+	bool busy;
+	u8 rx_seq;
+	u8 rx_status;
+	struct devlend_atomic_frame queue[DEVLEND_ATOMIC_QUEUE];
+	u8 status[DEVLEND_ATOMIC_QUEUE];
+	u32 next;
+	u32 started;
+	u32 done;
+	u32 generation;
+	u64 rejected;
+};
+
+void devlend_lane_atomic_init(struct devlend_lane_atomic *lane, struct devlend_transport *t,
+			      devlend_atomic_serve_t serve, void *ctx);
+void devlend_lane_atomic_open(struct devlend_lane_atomic *lane, struct devlend_pair pair);
+void devlend_lane_atomic_close(struct devlend_lane_atomic *lane);
+bool devlend_lane_atomic_poll(struct devlend_lane_atomic *lane);
+void devlend_lane_atomic_resend(struct devlend_lane_atomic *lane);
+int devlend_lane_atomic_post(struct devlend_lane_atomic *lane, u8 op, u32 d0, u32 d1, u32 *id,
+			     u32 *generation);
+int devlend_lane_atomic_wait(struct devlend_lane_atomic *lane, u32 id, u32 generation);
+
+#endif /* DEVLEND_LANE_ATOMIC_H */

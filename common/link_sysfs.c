@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Attributes of a link; Documentation/ABI/testing/sysfs-bus-devlend describes them. */
+#include <linux/device.h>
+#include <linux/sysfs.h>
+
+#include "link.h"
+
+/* Below this a peer that is merely busy would be taken for dead. */
+#define BEAT_TIMEOUT_MIN_MS	(3 * DEVLEND_BEAT_PERIOD_MS)
+#define BEAT_TIMEOUT_MAX_MS	600000
+
+static ssize_t state_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct devlend_link *link = to_devlend_link(dev);
+
+	return sysfs_emit(buf, "%s\n", devlend_link_state_name(READ_ONCE(link->state)));
+}
+static DEVICE_ATTR_RO(state);
+
+static ssize_t epoch_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%08x\n", devlend_link_epoch(to_devlend_link(dev)));
+}
+static DEVICE_ATTR_RO(epoch);
+
+static ssize_t peer_epoch_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%08x\n", devlend_link_peer_epoch(to_devlend_link(dev)));
+}
+static DEVICE_ATTR_RO(peer_epoch);
+
+static ssize_t peer_host_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct devlend_link *link = to_devlend_link(dev);
+	uuid_t host;
+
+	if (!devlend_link_is_up(link))
+		return -ENOTCONN;
+	devlend_link_peer_host(link, &host);
+	return sysfs_emit(buf, "%pUb\n", &host);
+}
+static DEVICE_ATTR_RO(peer_host);
+
+static ssize_t words_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", to_devlend_link(dev)->transport.words);
+}
+static DEVICE_ATTR_RO(words);
+
+static ssize_t beat_timeout_ms_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(to_devlend_link(dev)->beat_timeout_ms));
+}
+
+static ssize_t beat_timeout_ms_store(struct device *dev, struct device_attribute *attr,
+				     const char *buf, size_t count)
+{
+	unsigned int ms;
+	int err = kstrtouint(buf, 0, &ms);
+
+	if (err)
+		return err;
+	if (ms < BEAT_TIMEOUT_MIN_MS || ms > BEAT_TIMEOUT_MAX_MS)
+		return -ERANGE;
+	WRITE_ONCE(to_devlend_link(dev)->beat_timeout_ms, ms);
+	return count;
+}
+static DEVICE_ATTR_RW(beat_timeout_ms);
+
+#define LINK_COUNTER(name)								\
+static ssize_t name##_show(struct device *dev, struct device_attribute *attr, char *buf)	\
+{											\
+	return sysfs_emit(buf, "%lld\n", (long long)atomic64_read(&to_devlend_link(dev)->name)); \
+}											\
+static DEVICE_ATTR_RO(name)
+
+LINK_COUNTER(calls_sent);
+LINK_COUNTER(calls_received);
+LINK_COUNTER(atomic_sent);
+LINK_COUNTER(atomic_received);
+
+static struct attribute *link_attrs[] = {
+	&dev_attr_state.attr,
+	&dev_attr_epoch.attr,
+	&dev_attr_peer_epoch.attr,
+	&dev_attr_peer_host.attr,
+	&dev_attr_words.attr,
+	&dev_attr_beat_timeout_ms.attr,
+	&dev_attr_calls_sent.attr,
+	&dev_attr_calls_received.attr,
+	&dev_attr_atomic_sent.attr,
+	&dev_attr_atomic_received.attr,
+	NULL
+};
+
+static const struct attribute_group link_group = {
+	.attrs = link_attrs,
+};
+
+const struct attribute_group *devlend_link_groups[] = {
+	&link_group,
+	NULL
+};

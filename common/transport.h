@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The transport: words that the peer can read and a bell that it hears. What lies above
+ * knows neither scratchpads nor doorbells; message registers or a memory ring can follow.
+ */
+#ifndef DEVLEND_TRANSPORT_H
+#define DEVLEND_TRANSPORT_H
+
+#include <linux/types.h>
+
+struct devlend_transport;
+struct ntb_dev;
+
+/**
+ * struct devlend_transport_ops - one kind of transport
+ * @read: a word that the peer wrote, from this host's own memory. Context: any.
+ * @write: a word to the peer, posted; writes arrive in order. Context: any.
+ * @read_back: a word that this host wrote, from the peer: slow. Context: any.
+ * @ring: the peer's bell, after all words written before. Context: any unless @bell_sleeps.
+ * @take_bell: was our bell rung? clears it. Context: hard IRQ.
+ * @mask: hear the bell, or not. Context: process.
+ */
+struct devlend_transport_ops {
+	u32 (*read)(struct devlend_transport *t, unsigned int word);
+	void (*write)(struct devlend_transport *t, unsigned int word, u32 value);
+	u32 (*read_back)(struct devlend_transport *t, unsigned int word);
+	void (*ring)(struct devlend_transport *t);
+	bool (*take_bell)(struct devlend_transport *t);
+	void (*mask)(struct devlend_transport *t, bool masked);
+};
+
+/**
+ * struct devlend_transport - a transport and what it can do
+ * @ops: its functions
+ * @ntb: the NTB behind it; borrowed from the link, which outlives it
+ * @words: words per direction, at least %DEVLEND_WORDS_MIN
+ * @bell_sleeps: @ops->ring may sleep
+ * @win_sleeps: programming a window may sleep for long
+ * @maskable: the bell can be masked
+ * @bell: the doorbell bit in use, as a mask
+ */
+struct devlend_transport {
+	const struct devlend_transport_ops *ops;
+	struct ntb_dev *ntb;
+	unsigned int words;
+	bool bell_sleeps;
+	bool win_sleeps;
+	bool maskable;
+	u64 bell;
+};
+
+int devlend_transport_spad_init(struct devlend_transport *t, struct ntb_dev *ntb);
+
+#endif /* DEVLEND_TRANSPORT_H */
