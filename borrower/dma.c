@@ -26,58 +26,12 @@
 #include <linux/pci.h>
 #include <linux/slab.h>
 
-#include <devlend/compat.h>
-
 #include "dma.h"
 #include "lease.h"
 #include "shadow.h"
 
 /* no address is below this limit: fail closed */
 #define DMA_LIMIT_NOTHING	1
-
-/**
- * borrower_dma_build() - build the range map of a lease
- * @mem: what is exposed, and the device's addresses of it
- * @map: zeroed array
- * @entries: its length; the last entry is left zero
- *
- * Context: any. Return: number of entries filled in; 0 where they do not fit.
- */
-unsigned int borrower_dma_build(const struct borrower_memory *mem, struct bus_dma_region *map,
-				unsigned int entries)
-{
-	u64 device_base = mem->device_addr[BORROWER_MAP_RAM];
-	unsigned int i, n = 0;
-
-	for (i = 0; i < mem->ranges; i++) {
-		u64 start = mem->ram[i].cpu_phys;
-		u64 size = mem->ram[i].size;
-
-		if (start >= mem->reach)
-			break;
-		if (n + 1 >= entries)
-			return 0;
-		map[n].cpu_start = start;
-		map[n].dma_start = device_base + start;
-		map[n].size = min(size, mem->reach - start);
-		devlend_dma_region_set_offset(&map[n]);
-		n++;
-	}
-	return n;
-}
-
-/**
- * borrower_dma_limit() - highest device address, or 0 where all RAM is covered
- * @mem: what is exposed
- *
- * Context: any. Return: value for dev->bus_dma_limit.
- */
-u64 borrower_dma_limit(const struct borrower_memory *mem)
-{
-	if (mem->ram_end <= mem->reach)
-		return 0;
-	return mem->device_addr[BORROWER_MAP_RAM] + mem->reach - 1;
-}
 
 static int dma_direct_usable(struct pci_dev *ntb, struct device *log)
 {

@@ -27,9 +27,12 @@ struct borrower_dma_ops {
 
 extern const struct borrower_dma_ops borrower_dma_direct;
 
+/* translate.c */
 unsigned int borrower_dma_build(const struct borrower_memory *mem, struct bus_dma_region *map,
 				unsigned int entries);
 u64 borrower_dma_limit(const struct borrower_memory *mem);
+
+/* dma.c */
 bool borrower_dma_shadow_untranslated(struct pci_dev *pdev);
 
 int borrower_dma_init(void);

@@ -24,34 +24,6 @@
 #include <devlend/compat.h>
 
 #include "irq.h"
-#include "memory.h"
-
-/**
- * borrower_irq_translate() - turn a local message into one that the lent device can write
- * @msi_device_addr: device address of the start of this host's interrupt range
- * @msg: composed for this host; address translated in place
- *
- * A message that lies outside the interrupt range is replaced by vector 0 of the range,
- * which no CPU accepts: a device must never be told to write to an address that is not
- * what it was granted.
- *
- * Context: any. Return: whether the message could be translated.
- */
-bool borrower_irq_translate(u64 msi_device_addr, struct msi_msg *msg)
-{
-	u64 addr = (u64)msg->address_hi << 32 | msg->address_lo;
-	bool inside = addr >= BORROWER_MSI_BASE && addr - BORROWER_MSI_BASE < BORROWER_MSI_SIZE;
-
-	if (inside) {
-		addr = msi_device_addr + (addr - BORROWER_MSI_BASE);
-	} else {
-		addr = msi_device_addr;
-		msg->data = 0;
-	}
-	msg->address_lo = lower_32_bits(addr);
-	msg->address_hi = upper_32_bits(addr);
-	return inside;
-}
 
 /**
  * borrower_irq_compose() - irq_compose_msi_msg of the lease's domain

@@ -22,8 +22,10 @@ struct borrower_irq {
 	struct msi_domain_info info;
 };
 
-/* irq.c */
+/* translate.c */
 bool borrower_irq_translate(u64 msi_device_addr, struct msi_msg *msg);
+
+/* irq.c */
 void borrower_irq_compose(struct irq_data *data, struct msi_msg *msg);
 int borrower_irq_create(struct borrower_irq *irq, struct device *ntb, const char *name,
 			u64 msi_device_addr, struct device *log);

@@ -137,57 +137,6 @@ void borrower_memory_unexpose(struct borrower_memory *mem, struct devlend_link *
 	mem->exposed[BORROWER_MAP_MSI].open = false;
 }
 
-static bool memory_hits_bar(u64 start, u64 last, const struct borrower_grant *grant)
-{
-	int i;
-
-	for (i = 0; i < DEVLEND_BARS; i++) {
-		const struct borrower_bar *bar = &grant->bar[i];
-
-		if (bar->size && start <= bar->lender_bus + (bar->size - 1) &&
-		    bar->lender_bus <= last)
-			return true;
-	}
-	return false;
-}
-
-/**
- * borrower_memory_addrs_valid() - can the device addresses that the lender told be true?
- * @mem: @device_addr and @dma_bits as told
- * @grant: the device's own BARs, which must not lie in the way
- * @why: set to what is wrong
- *
- * Context: any. Return: whether they are possible.
- */
-bool borrower_memory_addrs_valid(const struct borrower_memory *mem,
-				 const struct borrower_grant *grant, const char **why)
-{
-	int i;
-
-	*why = "address width";
-	if (!mem->dma_bits || mem->dma_bits > 64)
-		return false;
-	for (i = 0; i < BORROWER_MAPS; i++) {
-		u64 start = mem->device_addr[i];
-		u64 last;
-
-		*why = "device address that wraps";
-		if (check_add_overflow(start, mem->exposed[i].size - 1, &last))
-			return false;
-		*why = "device address beyond the lender's address width";
-		if (mem->dma_bits < 64 && last >> mem->dma_bits)
-			return false;
-		*why = "device address that is not page aligned as the memory is";
-		if ((start ^ mem->exposed[i].bus_addr) & ~PAGE_MASK)
-			return false;
-		*why = "device address inside the device's own BARs";
-		if (memory_hits_bar(start, last, grant))
-			return false;
-	}
-	*why = NULL;
-	return true;
-}
-
 /**
  * borrower_memory_attach() - tell the lender of exposed memory; learn its addresses
  * @mem: exposed

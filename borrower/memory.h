@@ -60,6 +60,8 @@ int borrower_memory_expose(struct borrower_memory *mem, struct devlend_link *lin
 void borrower_memory_unexpose(struct borrower_memory *mem, struct devlend_link *link);
 int borrower_memory_attach(struct borrower_memory *mem, struct devlend_link *link,
 			   const struct borrower_grant *grant, struct device *log);
+
+/* translate.c */
 bool borrower_memory_addrs_valid(const struct borrower_memory *mem,
 				 const struct borrower_grant *grant, const char **why);
 
