@@ -45,7 +45,6 @@ COMPLAINTS = [
     r"cannot create duplicate",
     r"tried to init an initialized object|does not have a release\(\) function",
     r"[Rr]esource sanity check|can't claim; ",
-    r"Freed \d+ .* leaked|memory leak",
     r"Objects remaining in",
     r"Slab .* corruption|Poison overwritten|Redzone overwritten",
     r"stack-protector:|stack guard page|Corrupted stack end",

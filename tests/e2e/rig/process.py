@@ -9,7 +9,6 @@ Start children from the main thread: the kernel's rule is about the thread that 
 import atexit
 import signal
 import subprocess
-import sys
 
 _running = []
 
@@ -70,15 +69,15 @@ def stop_all():
         child.kill()
 
 
-def _on_term(signum, _frame):
+def _on_signal(_signum, _frame):
     # Unwinds the stack, so that fixtures and finally clauses run; then atexit.
-    sys.exit(128 + signum)
+    raise KeyboardInterrupt
 
 
 def clean_up_on_signals():
     """SIGTERM and SIGHUP end us as Ctrl-C does. For programs and conftest to call once."""
-    signal.signal(signal.SIGTERM, _on_term)
-    signal.signal(signal.SIGHUP, _on_term)
+    signal.signal(signal.SIGTERM, _on_signal)
+    signal.signal(signal.SIGHUP, _on_signal)
 
 
 atexit.register(stop_all)

@@ -42,6 +42,8 @@ ln -sf mkfs.ext4 "$dir/usr/sbin/mkfs.ext3"
 copy /etc/mke2fs.conf
 copy /usr/share/misc/pci.ids
 
+# Not busybox: its shell takes its own lspci, ip and mount for the real ones.
+ln -s bash "$dir/usr/bin/sh"
 cp /usr/bin/busybox "$dir/usr/bin/busybox"
 for name in $(busybox --list); do
 	[ -e "$dir/usr/bin/$name" ] || [ -e "$dir/usr/sbin/$name" ] || ln -s busybox "$dir/usr/bin/$name"
