@@ -2,6 +2,7 @@
 /* Ports, links and sockets; see server.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -60,16 +61,20 @@ int server_init(struct server *s)
 	return 0;
 }
 
+static bool hung_up(int fd)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLRDHUP };
+
+	return poll(&pfd, 1, 0) > 0;
+}
+
 int server_attach(struct server *s, int port, int fd)
 {
 	struct port *p = &s->port[port];
 
 	/* Perhaps the old client is gone and we have not read that yet. */
-	if (p->conn) {
-		vfu_conn_receive(p->conn);
-		if (p->conn->doomed)
-			port_detach(p);
-	}
+	if (p->conn && hung_up(p->conn->src.fd))
+		port_detach(p);
 	if (p->conn) {
 		log_warn("%s: a second client was turned away", p->cfg->name);
 		close(fd);

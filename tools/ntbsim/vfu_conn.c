@@ -157,9 +157,12 @@ static void consume(struct vfu_conn *conn)
 		ret = conn->message(conn, &hdr, conn->in + at + sizeof(hdr),
 				    hdr.size - sizeof(hdr), &fds);
 		close_fds(&fds);
-		if (ret)
+		if (ret) {
+			/* It may have been told why. */
+			vfu_conn_flush(conn);
 			vfu_conn_doom(conn, "message %u: %s", hdr.cmd,
 				      strerror(-ret));
+		}
 		at += hdr.size;
 	}
 	if (at) {

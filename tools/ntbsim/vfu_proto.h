@@ -10,6 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Messages follow each other in a stream without padding, so nothing in them is aligned. */
+#define VFU_WIRE __attribute__((packed))
+
 enum vfu_cmd {
 	VFU_VERSION			= 1,
 	VFU_DMA_MAP			= 2,
@@ -46,14 +49,14 @@ struct vfu_hdr {
 	uint32_t size;		/* header included */
 	uint32_t flags;
 	uint32_t error;
-};
+} VFU_WIRE;
 static_assert(sizeof(struct vfu_hdr) == 16, "header");
 
 struct vfu_version {
 	uint16_t major;
 	uint16_t minor;
 	char caps[];
-};
+} VFU_WIRE;
 
 struct vfu_dma_map {
 	uint32_t argsz;
@@ -61,7 +64,7 @@ struct vfu_dma_map {
 	uint64_t offset;
 	uint64_t iova;
 	uint64_t size;
-};
+} VFU_WIRE;
 static_assert(sizeof(struct vfu_dma_map) == 32, "dma map");
 
 #define VFU_DMA_MAP_READ	1
@@ -74,7 +77,7 @@ struct vfu_dma_unmap {
 	uint32_t flags;
 	uint64_t iova;
 	uint64_t size;
-};
+} VFU_WIRE;
 static_assert(sizeof(struct vfu_dma_unmap) == 24, "dma unmap");
 
 struct vfu_device_info {
@@ -82,7 +85,7 @@ struct vfu_device_info {
 	uint32_t flags;
 	uint32_t num_regions;
 	uint32_t num_irqs;
-};
+} VFU_WIRE;
 
 #define VFU_DEVICE_F_RESET	1
 #define VFU_DEVICE_F_PCI	2
@@ -94,7 +97,7 @@ struct vfu_region_info {
 	uint32_t cap_offset;
 	uint64_t size;
 	uint64_t offset;
-};
+} VFU_WIRE;
 static_assert(sizeof(struct vfu_region_info) == 32, "region info");
 
 #define VFU_REGION_F_READ	1
@@ -111,7 +114,7 @@ struct vfu_sparse_one {
 	uint32_t reserved;
 	uint64_t offset;
 	uint64_t size;
-};
+} VFU_WIRE;
 static_assert(sizeof(struct vfu_sparse_one) == 32, "sparse");
 
 struct vfu_irq_info {
@@ -119,7 +122,7 @@ struct vfu_irq_info {
 	uint32_t flags;
 	uint32_t index;
 	uint32_t count;
-};
+} VFU_WIRE;
 
 #define VFU_IRQ_INFO_EVENTFD	1
 #define VFU_IRQ_INFO_NORESIZE	8
@@ -130,7 +133,7 @@ struct vfu_irq_set {
 	uint32_t index;
 	uint32_t start;
 	uint32_t count;
-};
+} VFU_WIRE;
 static_assert(sizeof(struct vfu_irq_set) == 20, "irq set");
 
 #define VFU_IRQ_SET_DATA_NONE		0x01
@@ -145,7 +148,7 @@ struct vfu_region_rw {
 	uint32_t region;
 	uint32_t count;
 	uint8_t data[];
-};
+} VFU_WIRE;
 static_assert(sizeof(struct vfu_region_rw) == 16, "region rw");
 
 struct vfu_write_one {
@@ -153,7 +156,7 @@ struct vfu_write_one {
 	uint32_t region;
 	uint32_t count;
 	uint8_t data[8];
-};
+} VFU_WIRE;
 static_assert(sizeof(struct vfu_write_one) == 24, "write multi");
 
 /*
@@ -165,7 +168,7 @@ struct vfu_dma_rw {
 	uint64_t offset;
 	uint32_t count;
 	uint8_t data[];
-} __attribute__((packed));
+} VFU_WIRE;
 static_assert(sizeof(struct vfu_dma_rw) == 12, "dma rw");
 
 #define VFU_DMA_PAD		4

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Order: what may not overtake what, and what becomes of what is held. */
+#include "fake.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define A (&b->f[0])
+#define B (&b->f[1])
+#define DEV 0xfebf0000ull
+
+static uint32_t ram32(struct fake *f, uint64_t at)
+{
+	uint32_t v;
+
+	memcpy(&v, f->ram + at, sizeof(v));
+	return v;
+}
+
+static void test_doorbell_after_write(void **state)
+{
+	struct bench *b = bench_pair();
+	struct vfu_hdr first, second;
+	struct msg *m;
+
+	(void)state;
+	fake_write64(B, 0, GEN3_INT_STATUS, ~0ull);
+	fake_write32(A, 4, DEV, 1);
+	fake_write32(A, 4, DEV + 4, 2);
+	fake_write32(A, 0, 0x100, 1);
+	/* Both writes are on their way at once, the doorbell waits for both. */
+	m = fake_expect_dma(B, VFU_DMA_WRITE, DEV, 4);
+	first = m->hdr;
+	m = fake_expect_dma(B, VFU_DMA_WRITE, DEV + 4, 4);
+	second = m->hdr;
+	assert_int_equal(fake_irqs(B, 0), 0);
+	fake_answer_write(B, &first, 0);
+	assert_int_equal(fake_irqs(B, 0), 0);
+	assert_int_equal(fake_read64(B, 0, GEN3_INT_STATUS), 0);
+	fake_answer_write(B, &second, 0);
+	assert_int_equal(fake_irqs(B, 0), 1);
+	assert_int_equal(fake_cnt(A)->doorbells_held, 1);
+	bench_free(b);
+}
+
+static void test_all_kinds_stay_in_order(void **state)
+{
+	struct bench *b = bench_pair();
+	struct vfu_hdr first;
+	struct msg *m;
+
+	(void)state;
+	fake_write64(B, 0, GEN3_INT_STATUS, ~0ull);
+	fake_write32(A, 4, DEV, 1);			/* device, window 1 */
+	fake_write32(A, 2, 0, 0x11);			/* memory, window 0 */
+	fake_write32(A, 0, 0x180, 0x22);		/* scratchpad */
+	fake_write32(A, 4, 0xfee00000, 0x33);		/* interrupt */
+	fake_write32(A, 2, 0, 0x44);			/* memory again */
+	fake_write32(A, 0, 0x104, 1);			/* doorbell */
+
+	m = fake_expect_dma(B, VFU_DMA_WRITE, DEV, 4);
+	first = m->hdr;
+	assert_null(fake_request(B));
+	assert_int_equal(ram32(B, 0x200000), 0);
+	assert_int_equal(fake_read32(B, 0, 0x80), 0);
+	fake_answer_write(B, &first, 0);
+	assert_int_equal(ram32(B, 0x200000), 0x11);
+	m = fake_expect_dma(B, VFU_DMA_WRITE, 0xfee00000, 4);
+	first = m->hdr;
+	assert_int_equal(fake_read32(B, 0, 0x80), 0x22);
+	assert_int_equal(ram32(B, 0x200000), 0x11);
+	assert_int_equal(fake_irqs(B, 1), 0);
+	fake_answer_write(B, &first, 0);
+	assert_int_equal(ram32(B, 0x200000), 0x44);
+	assert_int_equal(fake_irqs(B, 1), 1);
+	assert_int_equal(fake_port(A)->out.n, 0);
+	bench_free(b);
+}
+
+static void test_reads_see_held_writes(void **state)
+{
+	struct bench *b = bench_pair();
+	struct vfu_hdr first;
+	struct msg *m;
+	uint8_t big[64];
+
+	(void)state;
+	memset(big, 0x5a, sizeof(big));
+	memset(B->ram + 0x200000, 0x11, 256);
+	fake_write32(A, 4, DEV, 1);
+	m = fake_expect_dma(B, VFU_DMA_WRITE, DEV, 4);
+	first = m->hdr;
+	fake_write32(A, 2, 4, 0xaabbccdd);
+	fake_write(A, 2, 6, "\x01", 1);
+	fake_write(A, 4, 0x200040, big, sizeof(big));
+	fake_write32(A, 0, 0x184, 0x1234);
+	/* Through this window and the other. */
+	assert_true(fake_read64(A, 2, 0) == 0xaa01ccdd11111111ull);
+	assert_true(fake_read64(A, 4, 0x200004) == 0x11111111aa01ccddull);
+	assert_true(fake_read64(A, 2, 0x3c) == 0x5a5a5a5a11111111ull);
+	assert_true(fake_read64(A, 2, 0x7c) == 0x111111115a5a5a5aull);
+	assert_int_equal(fake_read32(A, 0, 0x184), 0x1234);
+	/* The peer does not see them yet. */
+	assert_int_equal(ram32(B, 0x200004), 0x11111111);
+	assert_int_equal(fake_read32(B, 0, 0x84), 0);
+	fake_answer_write(B, &first, 0);
+	assert_int_equal(ram32(B, 0x200004), 0xaa01ccdd);
+	assert_int_equal(ram32(B, 0x20007c), 0x5a5a5a5a);
+	assert_int_equal(fake_read32(B, 0, 0x84), 0x1234);
+	assert_int_equal(fake_cnt(A)->win[0].held, 2);
+	bench_free(b);
+}
+
+/* A device read keeps its place behind a held write. */
+static void test_device_read_is_ordered(void **state)
+{
+	struct bench *b = bench_pair();
+	struct vfu_hdr first;
+	struct msg *m;
+	uint32_t v = 9;
+	uint16_t id;
+
+	(void)state;
+	fake_write32(A, 4, DEV, 1);
+	m = fake_expect_dma(B, VFU_DMA_WRITE, DEV, 4);
+	first = m->hdr;
+	fake_write32(A, 2, 0, 7);
+	id = fake_read_start(A, 4, DEV + 8, 4);
+	assert_null(fake_request(B));
+	assert_null(fake_recv(A));
+	assert_int_equal(fake_port(A)->out.waits, 1);
+	fake_answer_write(B, &first, 0);
+	assert_int_equal(ram32(B, 0x200000), 7);
+	m = fake_expect_dma(B, VFU_DMA_READ, DEV + 8, 4);
+	first = m->hdr;
+	fake_answer_read(B, &first, DEV + 8, &v, 4);
+	m = fake_recv(A);
+	assert_non_null(m);
+	assert_int_equal(m->hdr.id, id);
+	assert_int_equal(fake_port(A)->out.waits, 0);
+	/* Right behind a device write it goes out at once. */
+	fake_write32(A, 4, DEV, 1);
+	fake_read_start(A, 4, DEV + 8, 4);
+	m = fake_expect_dma(B, VFU_DMA_WRITE, DEV, 4);
+	m = fake_expect_dma(B, VFU_DMA_READ, DEV + 8, 4);
+	bench_free(b);
+}
+
+/* Held writes find the window as it is when their turn comes. */
+static void test_closed_while_held(void **state)
+{
+	struct bench *b = bench_pair();
+	struct vfu_hdr first;
+	struct msg *m;
+
+	(void)state;
+	fake_write32(A, 4, DEV, 1);
+	m = fake_expect_dma(B, VFU_DMA_WRITE, DEV, 4);
+	first = m->hdr;
+	fake_write32(A, 2, 0, 7);
+	fake_read_start(A, 4, DEV, 4);
+	fake_open(B, 0, 0x200000, 0);
+	fake_open(B, 1, 0, 0);
+	fake_answer_write(B, &first, 0);
+	assert_int_equal(ram32(B, 0x200000), 0);
+	assert_int_equal(fake_cnt(A)->win[0].dropped_closed, 1);
+	assert_int_equal(fake_cnt(A)->win[1].dropped_closed, 1);
+	m = fake_recv(A);
+	assert_non_null(m);
+	assert_memory_equal(m->data + 16, "\xff\xff\xff\xff", 4);
+	assert_int_equal(fake_port(A)->out.waits, 0);
+	bench_free(b);
+}
+
+static void test_target_vanishes(void **state)
+{
+	struct bench *b = bench_pair();
+	struct msg *m;
+	uint16_t id;
+
+	(void)state;
+	fake_write32(A, 4, DEV, 1);
+	id = fake_read_start(A, 4, DEV, 4);
+	fake_write32(A, 2, 0, 7);
+	fake_write32(A, 0, 0x100, 1);
+	fake_disconnect(B);
+	m = fake_recv(A);
+	assert_non_null(m);
+	assert_int_equal(m->hdr.id, id);
+	assert_memory_equal(m->data + 16, "\xff\xff\xff\xff", 4);
+	assert_int_equal(fake_port(A)->out.n, 0);
+	assert_int_equal(fake_port(A)->out.inflight, 0);
+	assert_int_equal(fake_port(A)->out.waits, 0);
+	assert_int_equal(fake_cnt(A)->doorbells_dropped, 1);
+	assert_int_equal(ram32(B, 0x200000), 0);
+	/* And comes back. */
+	fake_connect(B);
+	fake_up(B);
+	fake_open(B, 0, 0x200000, 0x100000);
+	fake_write32(A, 2, 0, 8);
+	assert_int_equal(ram32(B, 0x200000), 8);
+	bench_free(b);
+}
+
+static void test_requester_vanishes(void **state)
+{
+	struct bench *b = bench_pair();
+	struct vfu_hdr wr, rd;
+	struct msg *m;
+	uint32_t v = 1;
+
+	(void)state;
+	fake_write32(A, 4, DEV, 1);
+	m = fake_expect_dma(B, VFU_DMA_WRITE, DEV, 4);
+	wr = m->hdr;
+	fake_read_start(A, 4, DEV, 4);
+	m = fake_expect_dma(B, VFU_DMA_READ, DEV, 4);
+	rd = m->hdr;
+	fake_write32(A, 2, 0, 7);
+	fake_read_start(A, 4, DEV, 4);
+	fake_disconnect(A);
+	assert_int_equal(fake_port(A)->out.n, 0);
+	assert_int_equal(fake_port(A)->out.waits, 1);
+	/* A new client must not get the old one's answer. */
+	fake_connect(A);
+	fake_answer_write(B, &wr, 0);
+	fake_answer_read(B, &rd, DEV, &v, 4);
+	assert_null(fake_recv(A));
+	assert_int_equal(fake_port(A)->out.waits, 0);
+	assert_int_equal(fake_port(A)->out.inflight, 0);
+	assert_int_equal(ram32(B, 0x200000), 0);
+	bench_free(b);
+}
+
+/* A reset guest gets an answer to what it still waits for. */
+static void test_reset_while_held(void **state)
+{
+	struct bench *b = bench_pair();
+	struct msg *m;
+	uint16_t id;
+
+	(void)state;
+	fake_write32(A, 4, DEV, 1);
+	fake_write32(A, 2, 0, 7);
+	id = fake_read_start(A, 4, DEV, 4);
+	fake_send(A, VFU_DEVICE_RESET, 0, NULL, 0);
+	pump(b);
+	m = fake_recv(A);
+	assert_non_null(m);
+	assert_int_equal(m->hdr.id, id);
+	m = fake_recv(A);
+	assert_non_null(m);
+	assert_int_equal(m->hdr.cmd, VFU_DEVICE_RESET);
+	assert_int_equal(fake_port(A)->out.n, 0);
+	assert_int_equal(fake_cnt(A)->win[0].dropped_purged, 1);
+	bench_free(b);
+}
+
+static void test_error_counts_as_done(void **state)
+{
+	struct bench *b = bench_pair();
+	struct vfu_hdr first;
+	struct msg *m;
+
+	(void)state;
+	fake_write32(A, 4, DEV, 1);
+	m = fake_expect_dma(B, VFU_DMA_WRITE, DEV, 4);
+	first = m->hdr;
+	fake_write32(A, 2, 0, 7);
+	fake_answer_write(B, &first, 22);
+	assert_int_equal(ram32(B, 0x200000), 7);
+	assert_int_equal(fake_cnt(A)->win[1].errors, 1);
+	bench_free(b);
+}
+
+/* More writes than may be on their way, and far more than a socket holds. */
+static void test_flood(void **state)
+{
+	enum { N = 20000 };
+	struct bench *b = bench_pair();
+	uint32_t next = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < N; i++) {
+		struct {
+			struct vfu_region_rw rw;
+			uint32_t v;
+		} w = {
+			.rw = { .offset = DEV, .region = 4, .count = 4 },
+			.v = i,
+		};
+
+		fake_send(A, VFU_REGION_WRITE, VFU_F_NO_REPLY, &w, sizeof(w));
+	}
+	fake_write32(A, 0, 0x180, 0x99);
+	pump(b);
+	while (next < N) {
+		struct msg *m;
+		uint32_t v;
+
+		pump(b);
+		m = fake_request(B);
+		assert_non_null(m);
+		assert_int_equal(m->hdr.cmd, VFU_DMA_WRITE);
+		memcpy(&v, m->data + 12, sizeof(v));
+		assert_int_equal(v, next);
+		next++;
+		assert_int_not_equal(fake_port(B)->regs.spad[0], 0x99);
+		fake_answer_write(B, &m->hdr, 0);
+	}
+	assert_int_equal(fake_read32(B, 0, 0x80), 0x99);
+	assert_int_equal(fake_cnt(A)->win[1].message_writes, N);
+	bench_free(b);
+}
+
+/* A write that wants an answer gets it before anything else happens. */
+static void test_write_is_answered_first(void **state)
+{
+	struct bench *b = bench_pair();
+	struct {
+		struct vfu_region_rw rw;
+		uint32_t v;
+	} w = {
+		.rw = { .offset = DEV, .region = 4, .count = 4 },
+	};
+
+	(void)state;
+	fake_call(A, VFU_REGION_WRITE, &w, sizeof(w));
+	fake_expect_dma(B, VFU_DMA_WRITE, DEV, 4);
+	bench_free(b);
+}
+
+static void test_write_multi(void **state)
+{
+	struct bench *b = bench_pair();
+	struct {
+		uint64_t n;
+		struct vfu_write_one w[3];
+	} m = {
+		.n = 3,
+		.w = {
+			{ .offset = 0, .region = 2, .count = 4, .data = "abcd" },
+			{ .offset = 0x188, .region = 0, .count = 4,
+			  .data = "efgh" },
+			{ .offset = 4, .region = 2, .count = 8,
+			  .data = "ijklmnop" },
+		},
+	};
+
+	(void)state;
+	fake_send(A, VFU_REGION_WRITE_MULTI, VFU_F_NO_REPLY, &m, sizeof(m));
+	pump(b);
+	assert_memory_equal(B->ram + 0x200000, "abcdijklmnop", 12);
+	assert_int_equal(fake_read32(B, 0, 0x88), 0x68676665);
+	m.n = 1ull << 60;
+	assert_true(fake_call(A, VFU_REGION_WRITE_MULTI, &m, sizeof(m))->hdr.flags &
+		    VFU_F_ERROR);
+	m.n = 1;
+	m.w[0].count = 9;
+	assert_true(fake_call(A, VFU_REGION_WRITE_MULTI, &m, sizeof(m))->hdr.flags &
+		    VFU_F_ERROR);
+	bench_free(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_doorbell_after_write),
+		cmocka_unit_test(test_all_kinds_stay_in_order),
+		cmocka_unit_test(test_reads_see_held_writes),
+		cmocka_unit_test(test_device_read_is_ordered),
+		cmocka_unit_test(test_closed_while_held),
+		cmocka_unit_test(test_target_vanishes),
+		cmocka_unit_test(test_requester_vanishes),
+		cmocka_unit_test(test_reset_while_held),
+		cmocka_unit_test(test_error_counts_as_done),
+		cmocka_unit_test(test_flood),
+		cmocka_unit_test(test_write_is_answered_first),
+		cmocka_unit_test(test_write_multi),
+	};
+
+	return cmocka_run_group_tests_name("order", tests, NULL, NULL);
+}
