@@ -42,12 +42,11 @@ static struct vfu_dma_rw *send_request(struct port *target,
 	slot = &t->slot[i];
 	hdr.id = i | (((slot->seq + 1) & ID_SEQ_MASK) << ID_SLOT_BITS);
 	rw = vfu_conn_put(target->conn, &hdr,
-			  sizeof(*rw) + data_len + VFU_DMA_PAD);
+			  sizeof(*rw) + data_len);
 	if (!rw)
 		return NULL;
 	rw->offset = addr;
 	rw->count = req->count;
-	memset(rw->data + data_len, 0, VFU_DMA_PAD);
 
 	t->nfree--;
 	i = slot->seq;

@@ -388,7 +388,10 @@ static void on_write_multi(struct vfu_conn *conn, const struct vfu_hdr *hdr,
 				      w.count))
 			ret = -EINVAL;
 	}
-	reply_status(conn, hdr, ret);
+	if (ret)
+		reply_status(conn, hdr, ret);
+	else
+		reply(conn, hdr, payload, sizeof(n));
 }
 
 static void on_request(struct vfu_conn *conn, const struct vfu_hdr *hdr,

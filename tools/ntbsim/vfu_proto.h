@@ -159,19 +159,13 @@ struct vfu_write_one {
 } VFU_WIRE;
 static_assert(sizeof(struct vfu_write_one) == 24, "write multi");
 
-/*
- * DMA requests go from server to client. The data follows @count at once, but a client whose own structure is
- * not packed counts four bytes of padding after it, and refuses a message that is shorter: every request that
- * we send carries VFU_DMA_PAD bytes more than the specification asks for, at its end.
- */
+/* DMA requests go from server to client. Mind @count: it is wider here than in a region access. */
 struct vfu_dma_rw {
 	uint64_t offset;
-	uint32_t count;
+	uint64_t count;
 	uint8_t data[];
 } VFU_WIRE;
-static_assert(sizeof(struct vfu_dma_rw) == 12, "dma rw");
-
-#define VFU_DMA_PAD		4
+static_assert(sizeof(struct vfu_dma_rw) == 16, "dma rw");
 
 enum vfu_region {
 	VFU_REGION_BAR0		= 0,

@@ -513,8 +513,7 @@ struct msg *fake_expect_dma(struct fake *f, uint16_t cmd, uint64_t addr,
 	memcpy(&rw, m->data, sizeof(rw));
 	assert_int_equal(rw.offset, addr);
 	assert_int_equal(rw.count, count);
-	/* What the real client demands of the size. */
-	assert_int_equal(m->hdr.size, sizeof(m->hdr) + 16 +
+	assert_int_equal(m->hdr.size, sizeof(m->hdr) + sizeof(rw) +
 			 (cmd == VFU_DMA_WRITE ? count : 0));
 	return m;
 }

@@ -302,7 +302,7 @@ static void test_flood(void **state)
 		m = fake_request(B);
 		assert_non_null(m);
 		assert_int_equal(m->hdr.cmd, VFU_DMA_WRITE);
-		memcpy(&v, m->data + 12, sizeof(v));
+		memcpy(&v, m->data + 16, sizeof(v));
 		assert_int_equal(v, next);
 		next++;
 		assert_int_not_equal(fake_port(B)->regs.spad[0], 0x99);

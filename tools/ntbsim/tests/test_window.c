@@ -184,7 +184,7 @@ static void test_msi(void **state)
 	(void)state;
 	fake_write32(A, 4, 0xfee00000 + 0x1000, 0x4021);
 	m = fake_expect_dma(B, VFU_DMA_WRITE, 0xfee01000, 4);
-	assert_memory_equal(m->data + 12, "\x21\x40\0\0", 4);
+	assert_memory_equal(m->data + 16, "\x21\x40\0\0", 4);
 	fake_answer_write(B, &m->hdr, 0);
 	assert_int_equal(fake_cnt(A)->win[1].msi_writes, 1);
 	assert_int_equal(fake_cnt(A)->win[1].message_writes, 0);
