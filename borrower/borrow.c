@@ -77,7 +77,7 @@ static int borrow_grant(struct borrower_lease *lease)
 }
 
 /* CONFIG: fetch the image and make the shadow's config space of it. */
-static int borrow_config(struct borrower_lease *lease)
+static int borrow_config(struct borrower_lease *lease, struct borrower_shadow *shadow)
 {
 	struct devlend_call call = {
 		.op = DEVLEND_OP_CONFIG,
@@ -92,7 +92,7 @@ static int borrow_config(struct borrower_lease *lease)
 	err = devlend_call(lease->link, &call);
 	if (err)
 		goto out;
-	err = borrower_config_init(&lease->shadow->config, lease->link, &lease->grant,
+	err = borrower_config_init(&shadow->config, lease->link, &lease->grant,
 				   call.reply, call.reply_len);
 	if (err)
 		dev_err(&lease->dev, "unusable config space of %s (%d)\n", lease->offer_name, err);
@@ -133,19 +133,25 @@ unlock:
 	return err;
 }
 
-/* The bridge, with its config space, in the reach of those who cut leases off. */
+/* The bridge with its config space; from the end on in the reach of those who cut leases off. */
 static int borrow_shadow(struct borrower_lease *lease)
 {
 	struct borrower_shadow *shadow = borrower_bridge_create(lease);
-	bool dead;
+	int err;
 
 	if (!shadow)
 		return -ENOMEM;
+	err = borrow_config(lease, shadow);
+	if (err) {
+		borrower_bridge_put(shadow);
+		return err;
+	}
 	mutex_lock(&lease->lock);
 	lease->shadow = shadow;
-	dead = lease->dead;
+	if (lease->dead)
+		err = -ENOLINK;
 	mutex_unlock(&lease->lock);
-	return dead ? -ENOLINK : 0;
+	return err;
 }
 
 /**
@@ -187,9 +193,6 @@ int borrower_lease_borrow(struct borrower_lease *lease)
 	if (err)
 		return err;
 	err = borrow_shadow(lease);
-	if (err)
-		return err;
-	err = borrow_config(lease);
 	if (err)
 		return err;
 	return borrower_bridge_scan(lease->shadow);
