@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The devlend bus; see bus.c. */
+/* The devlend bus, on the core's side; see bus.c. What others may use is in <devlend/core.h>. */
 #ifndef DEVLEND_BUS_H
 #define DEVLEND_BUS_H
-
-#include <devlend/core.h>
 
 int devlend_bus_init(void);
 void devlend_bus_exit(void);

@@ -7,8 +7,8 @@
  * sleep. An operation is one frame; its answer is a status that rides on the acknowledgement, so a
  * host can ask and answer at the same time with one set of words.
  *
- * Who calls it: the doorbell interrupt (poll), the beat timer (poll, resend), devlend_atomic_call()
- * and _post(). Contexts: any, down to hard IRQ; one raw spinlock, under which the service's
+ * Who calls it: the doorbell interrupt (poll), the beat timer (poll, resend), devlend_atomic_post() and
+ * devlend_atomic_flush(). Contexts: any, down to hard IRQ; one raw spinlock, under which the service's
  * answer to the peer is computed too. Nothing nests outside it but config accessors' own raw locks.
  *
  * Order: operations are sent in the order in which they were queued, one at a time. Data words are
@@ -186,13 +186,10 @@ void devlend_lane_atomic_resend(struct devlend_lane_atomic *lane)
  * @op: four bits
  * @d0: first data word
  * @d1: second data word
- * @id: names the operation for devlend_lane_atomic_wait(); may be NULL
- * @generation: the same
  *
  * Context: any, never waits. Return: 0; -ENOTCONN; -ENOBUFS when the queue is full.
  */
-int devlend_lane_atomic_post(struct devlend_lane_atomic *lane, u8 op, u32 d0, u32 d1, u32 *id,
-			     u32 *generation)
+int devlend_lane_atomic_post(struct devlend_lane_atomic *lane, u8 op, u32 d0, u32 d1)
 {
 	unsigned long flags;
 	int err = 0;
@@ -203,10 +200,6 @@ int devlend_lane_atomic_post(struct devlend_lane_atomic *lane, u8 op, u32 d0, u3
 	} else if (lane->next - lane->done >= DEVLEND_ATOMIC_QUEUE) {
 		err = -ENOBUFS;
 	} else {
-		if (id) {
-			*id = lane->next;
-			*generation = lane->generation;
-		}
 		lane->queue[lane->next++ % DEVLEND_ATOMIC_QUEUE] =
 			(struct devlend_atomic_frame){ .op = op, .data = { d0, d1 } };
 		atomic_send_next(lane);
@@ -222,7 +215,7 @@ static int atomic_look(struct devlend_lane_atomic *lane, u32 id, u32 generation,
 	int ret = 0;
 
 	raw_spin_lock_irqsave(&lane->lock, flags);
-	if (lane->generation != generation) {
+	if (lane->generation != generation || !lane->pair.mine) {
 		ret = -ENOTCONN;
 	} else {
 		atomic_poll_locked(lane);
@@ -236,18 +229,22 @@ static int atomic_look(struct devlend_lane_atomic *lane, u32 id, u32 generation,
 }
 
 /**
- * devlend_lane_atomic_wait() - spin until an operation was answered
+ * devlend_lane_atomic_flush() - spin until all that was queued is answered
  * @lane: the lane
- * @id: from devlend_lane_atomic_post()
- * @generation: the same
  *
  * Context: any with interrupts on; at most %DEVLEND_ATOMIC_TIMEOUT_MS.
- * Return: the peer's status (0 and above); -ENOTCONN; -ETIMEDOUT.
+ * Return: the peer's status of the last operation (0 and above); -ENOTCONN; -ETIMEDOUT.
  */
-int devlend_lane_atomic_wait(struct devlend_lane_atomic *lane, u32 id, u32 generation)
+int devlend_lane_atomic_flush(struct devlend_lane_atomic *lane)
 {
 	ktime_t end = ktime_add_ms(ktime_get(), DEVLEND_ATOMIC_TIMEOUT_MS);
+	u32 id, generation;
+	unsigned long flags;
 
+	raw_spin_lock_irqsave(&lane->lock, flags);
+	id = lane->next - 1;
+	generation = lane->generation;
+	raw_spin_unlock_irqrestore(&lane->lock, flags);
 	for (;;) {
 		bool late = ktime_after(ktime_get(), end);
 		u8 status = 0;

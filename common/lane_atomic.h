@@ -70,8 +70,7 @@ void devlend_lane_atomic_open(struct devlend_lane_atomic *lane, struct devlend_p
 void devlend_lane_atomic_close(struct devlend_lane_atomic *lane);
 bool devlend_lane_atomic_poll(struct devlend_lane_atomic *lane);
 void devlend_lane_atomic_resend(struct devlend_lane_atomic *lane);
-int devlend_lane_atomic_post(struct devlend_lane_atomic *lane, u8 op, u32 d0, u32 d1, u32 *id,
-			     u32 *generation);
-int devlend_lane_atomic_wait(struct devlend_lane_atomic *lane, u32 id, u32 generation);
+int devlend_lane_atomic_post(struct devlend_lane_atomic *lane, u8 op, u32 d0, u32 d1);
+int devlend_lane_atomic_flush(struct devlend_lane_atomic *lane);
 
 #endif /* DEVLEND_LANE_ATOMIC_H */

@@ -379,7 +379,7 @@ EXPORT_SYMBOL_GPL(devlend_link_peer_host);
  */
 int devlend_atomic_post(struct devlend_link *link, u8 op, u32 handle_random, u32 arg)
 {
-	int err = devlend_lane_atomic_post(&link->atomic, op, handle_random, arg, NULL, NULL);
+	int err = devlend_lane_atomic_post(&link->atomic, op, handle_random, arg);
 
 	trace_devlend_atomic(link->id, true, op, arg, err);
 	if (!err)
@@ -389,33 +389,21 @@ int devlend_atomic_post(struct devlend_link *link, u8 op, u32 handle_random, u32
 EXPORT_SYMBOL_GPL(devlend_atomic_post);
 
 /**
- * devlend_atomic_call() - an operation of the atomic lane, and its answer
+ * devlend_atomic_flush() - wait until all that was posted is answered
  * @link: the link
- * @op: &enum devlend_atomic_op
- * @handle_random: random half of the lease's handle
- * @arg: argument
  *
  * Spins at most %DEVLEND_ATOMIC_TIMEOUT_MS. A peer that does not answer in that time is taken for dead: the
- * session ends, so that the next call fails at once.
- * Context: any with interrupts on. Return: 0; -ENOTCONN; -ENOBUFS; -ETIMEDOUT; the peer's status as errno.
+ * session ends, so that the next operation fails at once.
+ * Context: any with interrupts on. Return: 0; -ENOTCONN; -ETIMEDOUT; the peer's status of the last operation as errno.
  */
-int devlend_atomic_call(struct devlend_link *link, u8 op, u32 handle_random, u32 arg)
+int devlend_atomic_flush(struct devlend_link *link)
 {
-	u32 id, generation;
-	int ret;
+	int ret = devlend_lane_atomic_flush(&link->atomic);
 
-	ret = devlend_lane_atomic_post(&link->atomic, op, handle_random, arg, &id, &generation);
-	if (!ret) {
-		atomic64_inc(&link->atomic_sent);
-		ret = devlend_lane_atomic_wait(&link->atomic, id, generation);
-		if (ret == -ETIMEDOUT) {
-			devlend_lane_atomic_close(&link->atomic);
-			devlend_link_fail(link);
-		} else if (ret > 0) {
-			ret = devlend_status_to_errno(ret);
-		}
+	if (ret == -ETIMEDOUT) {
+		devlend_lane_atomic_close(&link->atomic);
+		devlend_link_fail(link);
 	}
-	trace_devlend_atomic(link->id, true, op, arg, ret);
-	return ret;
+	return ret > 0 ? devlend_status_to_errno(ret) : ret;
 }
-EXPORT_SYMBOL_GPL(devlend_atomic_call);
+EXPORT_SYMBOL_GPL(devlend_atomic_flush);

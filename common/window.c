@@ -1,303 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory windows: opens and closes this host's inbound ones, tells where the outbound ones lie.
+ * Memory windows: what of this host the peer reaches, and by what the peer is reached.
  *
- * Who calls it: the modules above (expose, unexpose, aperture) and link.c (init, gone, release). It owns
- * what each inbound window is set to and how many regions use it; nobody else programs windows.
+ * Inbound windows are planned (plan.c), programmed (window_hw.c), and owned here: for each, where it
+ * is open and which regions use it. Outbound windows, apertures, are merely looked up: the
+ * peer programs them. The modules above call devlend_expose() for what the peer
+ * is to reach, tell it the window and offset, and devlend_unexpose() at the end. A window is open as
+ * long as it has a user, and no larger than its users need.
  *
- * Never ntb_mw_clear_trans(): drivers without that operation get set_trans(0, 0), which on Intel hardware points the window at
- * address 0 while the old limit still stands. A window is closed with its base as it is and size 0. A base
- * is never changed while the window is open; only its size grows.
+ * All or none: the plan is made before anything is touched, and what was opened is taken back when
+ * a later window fails.
  *
- * Context: process; ntb_mw_set_trans() may sleep for long. Locks: windows->mutex, inside link->ntb_rwsem (read).
+ * Whether the translation is right can only be seen from the other side; the modules above
+ * probe it before they use it.
+ *
+ * Lock order: link's NTB lock (shared), then &devlend_windows.lock. Neither is taken inside the
+ * other way, and nothing is taken inside the latter. Context: process throughout; never under the link's
+ * spinlocks. The NTB may be removed under the rescan lock, so none of this waits for that lock.
  */
 #define pr_fmt(fmt) "devlend: " fmt
 
 #include <linux/debugfs.h>
-#include <linux/mutex.h>
 #include <linux/ntb.h>
+#include <linux/overflow.h>
 #include <linux/pci.h>
-#include <linux/seq_file.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 
-#include <devlend/plan.h>
-
-#include "bus.h"
 #include "link.h"
-#include "trace.h"
 #include "window.h"
 
-/**
- * struct devlend_window - an inbound window
- * @plan: what it can do and what it is set to
- * @users: regions in it
- */
-struct devlend_window {
-	struct devlend_plan_window plan;
-	unsigned int users;
-};
+/* Room for the sizes of all windows in one line. */
+#define WINDOW_LIST_MAX	(DEVLEND_PLAN_WINDOWS_MAX * 48)
 
-/**
- * struct devlend_windows - windows of a link
- * @mutex: protects all below
- * @count: inbound windows
- * @win: the inbound windows
- * @debugfs: dump
- */
-struct devlend_windows {
-	struct mutex mutex;
-	unsigned int count;
-	struct devlend_window win[DEVLEND_PLAN_WINDOWS_MAX];
-	struct dentry *debugfs;
-};
+#define WINDOW_KIB(bytes)	(((bytes) >> 10) + !!((bytes) & 1023))
 
-static int windows_show(struct seq_file *m, void *unused)
-{
-	struct devlend_windows *ws = m->private;
-	unsigned int i;
-
-	mutex_lock(&ws->mutex);
-	for (i = 0; i < ws->count; i++) {
-		const struct devlend_window *w = &ws->win[i];
-
-		seq_printf(m, "window %u: max 0x%llx align 0x%llx %s base 0x%llx size 0x%llx users %u\n",
-			   i, w->plan.size_max, w->plan.addr_align, w->plan.open ? "open" : "closed",
-			   w->plan.base, w->plan.open ? w->plan.size : 0, w->users);
-	}
-	mutex_unlock(&ws->mutex);
-	return 0;
-}
-DEFINE_SHOW_ATTRIBUTE(windows);
-
-/**
- * devlend_windows_init() - count a link's windows
- * @link: the link; its NTB is there
- *
- * Context: process. Return: 0; -ENOMEM.
- */
-int devlend_windows_init(struct devlend_link *link)
-{
-	struct devlend_windows *ws = kzalloc(sizeof(*ws), GFP_KERNEL);
-	int count = ntb_mw_count(link->ntb, NTB_DEF_PEER_IDX);
-
-	if (!ws)
-		return -ENOMEM;
-	mutex_init(&ws->mutex);
-	ws->count = clamp(count, 0, DEVLEND_PLAN_WINDOWS_MAX);
-	ws->debugfs = debugfs_create_dir(dev_name(&link->dev), devlend_debugfs_root());
-	debugfs_create_file("windows", 0400, ws->debugfs, ws, &windows_fops);
-	link->windows = ws;
-	return 0;
-}
-
-static int window_set(struct devlend_link *link, struct ntb_dev *ntb, unsigned int i, u64 base,
-		      u64 size)
-{
-	int err = ntb_mw_set_trans(ntb, NTB_DEF_PEER_IDX, i, base, size);
-
-	trace_devlend_window(link->id, i, base, size, err);
-	return err;
-}
-
-static void window_close(struct devlend_link *link, struct ntb_dev *ntb, unsigned int i)
-{
-	struct devlend_window *w = &link->windows->win[i];
-	int err = window_set(link, ntb, i, w->plan.base, 0);
-
-	if (err)
-		dev_err(&link->dev, "window %u does not close (%d): the peer still reaches 0x%llx, size 0x%llx; unload the NTB's driver\n",
-			i, err, w->plan.base, w->plan.size);
-	w->plan.open = false;
-}
-
-/**
- * devlend_windows_gone() - close what is open; the NTB goes away
- * @link: the link; services have let go already
- *
- * Context: process.
- */
-void devlend_windows_gone(struct devlend_link *link)
-{
-	struct devlend_windows *ws = link->windows;
-	unsigned int i;
-
-	mutex_lock(&ws->mutex);
-	for (i = 0; i < ws->count; i++)
-		if (ws->win[i].plan.open)
-			window_close(link, link->ntb, i);
-	mutex_unlock(&ws->mutex);
-	debugfs_remove_recursive(ws->debugfs);
-	ws->debugfs = NULL;
-}
-
-/**
- * devlend_windows_release() - free what devlend_windows_init() made
- * @link: the link, on its way out
- */
-void devlend_windows_release(struct devlend_link *link)
-{
-	if (link->windows)
-		debugfs_remove_recursive(link->windows->debugfs);
-	kfree(link->windows);
-}
-
-/* What each window can do is known only while the link is up, on some drivers. */
-static int windows_limits(struct devlend_link *link, struct ntb_dev *ntb)
-{
-	struct devlend_windows *ws = link->windows;
-	unsigned int i;
-
-	for (i = 0; i < ws->count; i++) {
-		resource_size_t addr_align = 0, size_align = 0, size_max = 0;
-		int err = ntb_mw_get_align(ntb, NTB_DEF_PEER_IDX, i, &addr_align, &size_align, &size_max);
-
-		if (err)
-			return err;
-		ws->win[i].plan.addr_align = addr_align;
-		ws->win[i].plan.size_align = size_align;
-		ws->win[i].plan.size_max = size_max;
-	}
-	return 0;
-}
-
-static void windows_say_short(struct devlend_link *link, const struct devlend_plan_short *why,
-			      const struct devlend_exposed *region)
-{
-	struct devlend_windows *ws = link->windows;
-	unsigned int i;
-
-	dev_err(&link->dev, "no window for 0x%llx, size 0x%llx: need %llu bytes in one closed window, the largest has %llu\n",
-		region[why->region].bus_addr, region[why->region].size, why->need, why->have);
-	for (i = 0; i < ws->count; i++)
-		dev_info(&link->dev, "window %u: %llu bytes, aligned to %llu, %s\n", i,
-			 ws->win[i].plan.size_max, ws->win[i].plan.addr_align,
-			 ws->win[i].plan.open ? "in use" : "free");
-}
-
-/* Program the windows that differ from @plan; on failure what was changed is put back. */
-static int windows_apply(struct devlend_link *link, struct ntb_dev *ntb,
-			 const struct devlend_plan_window *plan)
-{
-	struct devlend_windows *ws = link->windows;
-	unsigned int i, done;
-	int err = 0;
-
-	for (i = 0; i < ws->count && !err; i++)
-		if (plan[i].open && (!ws->win[i].plan.open || plan[i].size != ws->win[i].plan.size))
-			err = window_set(link, ntb, i, plan[i].base, plan[i].size);
-	if (!err) {
-		for (i = 0; i < ws->count; i++)
-			ws->win[i].plan = plan[i];
-		return 0;
-	}
-	dev_err(&link->dev, "window %u does not open (%d)\n", i - 1, err);
-	for (done = 0; done < i; done++) {
-		const struct devlend_plan_window *old = &ws->win[done].plan;
-
-		if (plan[done].open && (!old->open || plan[done].size != old->size))
-			window_set(link, ntb, done, plan[done].base, old->open ? old->size : 0);
-	}
-	return err;
-}
-
-static int windows_expose(struct devlend_link *link, struct ntb_dev *ntb,
-			  struct devlend_exposed *region, unsigned int n)
-{
-	struct devlend_plan_window plan[DEVLEND_PLAN_WINDOWS_MAX];
-	struct devlend_plan_region want[DEVLEND_PLAN_REGIONS_MAX];
-	struct devlend_windows *ws = link->windows;
-	struct devlend_plan_short why = {};
-	unsigned int i;
-	int err;
-
-	lockdep_assert_held(&ws->mutex);
-	err = windows_limits(link, ntb);
-	if (err)
-		return err;
-	for (i = 0; i < ws->count; i++)
-		plan[i] = ws->win[i].plan;
-	for (i = 0; i < n; i++)
-		want[i] = (struct devlend_plan_region){
-			.bus_addr = region[i].bus_addr,
-			.size = region[i].size,
-		};
-	err = devlend_plan(plan, ws->count, want, n, &why);
-	if (err == -ENOSPC)
-		windows_say_short(link, &why, region);
-	if (!err)
-		err = windows_apply(link, ntb, plan);
-	if (err)
-		return err;
-	for (i = 0; i < n; i++) {
-		region[i].window = want[i].window;
-		region[i].offset = want[i].offset;
-		region[i].open = true;
-		ws->win[want[i].window].users++;
-	}
-	return 0;
-}
-
-/**
- * devlend_expose() - let the peer reach regions of this host
- * @link: the link
- * @region: what; on success with window and offset
- * @n: number of them
- *
- * All or nothing. Windows are shared where a region lies in reach of an open one. Context: process; sleeps, for minutes on some
- * NTBs. Return: 0; -ENODEV after link_gone; -ENOSPC, with a log line; -EINVAL; what the NTB's driver says.
- */
-int devlend_expose(struct devlend_link *link, struct devlend_exposed *region, unsigned int n)
-{
-	struct ntb_dev *ntb;
-	int err;
-
-	if (n > DEVLEND_PLAN_REGIONS_MAX)
-		return -EINVAL;
-	ntb = devlend_link_ntb_get(link);
-	if (!ntb)
-		return -ENODEV;
-	mutex_lock(&link->windows->mutex);
-	err = windows_expose(link, ntb, region, n);
-	mutex_unlock(&link->windows->mutex);
-	devlend_link_ntb_put(link);
-	return err;
-}
-EXPORT_SYMBOL_GPL(devlend_expose);
-
-/**
- * devlend_unexpose() - the reverse; a window without users is closed
- * @link: the link
- * @region: from devlend_expose(); those not open are passed over
- * @n: number of them
- *
- * On return the peer does not reach what no other region's window covers. Context: process; sleeps.
- */
-void devlend_unexpose(struct devlend_link *link, struct devlend_exposed *region, unsigned int n)
-{
-	struct ntb_dev *ntb = devlend_link_ntb_get(link);
-	unsigned int i;
-
-	mutex_lock(&link->windows->mutex);
-	for (i = 0; i < n; i++) {
-		struct devlend_window *w = &link->windows->win[region[i].window];
-
-		if (!region[i].open)
-			continue;
-		region[i].open = false;
-		if (--w->users == 0 && ntb && w->plan.open)
-			window_close(link, ntb, region[i].window);
-	}
-	mutex_unlock(&link->windows->mutex);
-	if (ntb)
-		devlend_link_ntb_put(link);
-}
-EXPORT_SYMBOL_GPL(devlend_unexpose);
+/* --- apertures -------------------------------------------------------------- */
 
 /**
  * devlend_aperture_count() - number of outbound windows
  * @link: the link
  *
- * Context: process. Return: 0 after link_gone.
+ * Context: process. Return: the number; 0 when the NTB is gone.
  */
 unsigned int devlend_aperture_count(struct devlend_link *link)
 {
@@ -312,40 +56,348 @@ unsigned int devlend_aperture_count(struct devlend_link *link)
 }
 EXPORT_SYMBOL_GPL(devlend_aperture_count);
 
-static int aperture_bar(struct pci_dev *pdev, phys_addr_t cpu_phys, resource_size_t size)
+static int aperture_find_bar(struct pci_dev *pdev, const struct devlend_aperture *ap)
 {
 	int bar;
 
-	for (bar = 0; bar < PCI_STD_NUM_BARS; bar++)
-		if (pci_resource_len(pdev, bar) && cpu_phys >= pci_resource_start(pdev, bar) &&
-		    cpu_phys + size - 1 <= pci_resource_end(pdev, bar))
+	for (bar = 0; bar < PCI_STD_NUM_BARS; bar++) {
+		const struct resource *res = &pdev->resource[bar];
+
+		if (resource_type(res) == IORESOURCE_MEM && resource_size(res) &&
+		    ap->cpu_phys >= res->start && ap->cpu_phys <= res->end &&
+		    ap->size - 1 <= res->end - ap->cpu_phys)
 			return bar;
+	}
 	return -ENXIO;
 }
 
 /**
- * devlend_aperture_get() - where an outbound window lies
+ * devlend_aperture_get() - where an outbound window is
  * @link: the link
- * @window: its index
+ * @window: index, below devlend_aperture_count()
  * @out: filled in
  *
- * Context: process. Return: 0; -ENODEV after link_gone; -EINVAL; -ENXIO if it is in no BAR; what the NTB's driver says.
+ * Context: process. Return: 0; -ENODEV when the NTB is gone; -EINVAL for an index that is not; -ENXIO for a
+ * window in none of the function's BARs.
  */
 int devlend_aperture_get(struct devlend_link *link, unsigned int window,
 			 struct devlend_aperture *out)
 {
 	struct ntb_dev *ntb = devlend_link_ntb_get(link);
-	int err = -EINVAL;
+	int rc = -EINVAL;
 
 	if (!ntb)
 		return -ENODEV;
-	if (window < min(ntb_peer_mw_count(ntb), DEVLEND_PLAN_WINDOWS_MAX))
-		err = ntb_peer_mw_get_addr(ntb, window, &out->cpu_phys, &out->size);
-	if (!err) {
-		out->bar = aperture_bar(ntb->pdev, out->cpu_phys, out->size);
-		err = min(out->bar, 0);
-	}
+	if (window >= DEVLEND_PLAN_WINDOWS_MAX || (int)window >= ntb_peer_mw_count(ntb))
+		goto put;
+	rc = ntb_peer_mw_get_addr(ntb, window, &out->cpu_phys, &out->size);
+	if (rc)
+		goto put;
+	rc = out->size ? aperture_find_bar(ntb->pdev, out) : -ENXIO;
+	out->bar = rc;
+	rc = min(rc, 0);
+put:
 	devlend_link_ntb_put(link);
-	return err;
+	return rc;
 }
 EXPORT_SYMBOL_GPL(devlend_aperture_get);
+
+/* --- exposing --------------------------------------------------------------- */
+
+static void windows_explain(struct devlend_windows *ws, const struct devlend_exposed *r,
+			    const struct devlend_plan_short *why)
+{
+	char list[WINDOW_LIST_MAX];
+	unsigned int i;
+	int len = 0;
+
+	list[0] = 0;
+	for (i = 0; i < ws->count; i++) {
+		const struct devlend_window *win = &ws->win[i];
+
+		if (win->open)
+			len += scnprintf(list + len, sizeof(list) - len, "; window %u: open at 0x%llx, up to %llu KiB",
+					 i, win->base, win->size_max >> 10);
+		else
+			len += scnprintf(list + len, sizeof(list) - len, "; window %u: free, %llu KiB",
+					 i, win->size_max >> 10);
+	}
+	dev_err(&ws->link->dev,
+		"no window for 0x%llx bytes at 0x%llx: needed %llu KiB from an aligned base, available %llu KiB%s\n",
+		r->size, r->bus_addr, WINDOW_KIB(why->need), why->have >> 10, list);
+}
+
+static int windows_plan(struct devlend_windows *ws, const struct devlend_exposed *region,
+			unsigned int n)
+{
+	struct devlend_plan_region *plan = ws->plan_region;
+	struct devlend_plan_window *win = ws->plan_win;
+	struct devlend_plan_short why;
+	unsigned int i;
+	int rc;
+
+	for (i = 0; i < ws->count; i++) {
+		const struct devlend_window *w = &ws->win[i];
+
+		win[i] = (struct devlend_plan_window) {
+			.addr_align = w->addr_align,
+			.size_align = w->size_align,
+			.size_max = w->users + n <= DEVLEND_WINDOW_USERS_MAX ? w->size_max : 0,
+			.open = w->open,
+			.base = w->base,
+			.size = w->size,
+		};
+	}
+	for (i = 0; i < n; i++)
+		plan[i] = (struct devlend_plan_region) {
+			.bus_addr = region[i].bus_addr,
+			.size = region[i].size,
+		};
+	rc = devlend_plan(win, ws->count, plan, n, &why);
+	if (rc == -ENOSPC)
+		windows_explain(ws, &region[why.region], &why);
+	return rc;
+}
+
+/* Drop what no region needs: windows without users are closed, others shrunk to their users. */
+static void windows_trim(struct devlend_windows *ws, struct ntb_dev *ntb, unsigned int index)
+{
+	struct devlend_window *win = &ws->win[index];
+	unsigned int i;
+	u64 size = 0;
+
+	if (!win->open)
+		return;
+	if (!win->users) {
+		devlend_window_close(ws, ntb, index);
+		return;
+	}
+	for (i = 0; i < win->users; i++)
+		size = max(size, win->user_end[i]);
+	if (win->size_align > 1)
+		size = round_up(size, win->size_align);
+	if (size < win->size)
+		devlend_window_resize(ws, ntb, index, size);
+}
+
+static int windows_program(struct devlend_windows *ws, struct ntb_dev *ntb)
+{
+	const struct devlend_plan_window *plan = ws->plan_win;
+	unsigned int i;
+	int rc = 0;
+
+	for (i = 0; i < ws->count && !rc; i++) {
+		const struct devlend_window *win = &ws->win[i];
+
+		if (!plan[i].open || (win->open && win->size == plan[i].size))
+			continue;
+		if (win->open)
+			rc = devlend_window_resize(ws, ntb, i, plan[i].size);
+		else
+			rc = devlend_window_open(ws, ntb, i, plan[i].base, plan[i].size);
+	}
+	if (!rc)
+		return 0;
+	/* back to what the users so far need */
+	while (i--)
+		windows_trim(ws, ntb, i);
+	return rc;
+}
+
+static void windows_add_user(struct devlend_windows *ws, struct devlend_exposed *r,
+			     const struct devlend_plan_region *plan)
+{
+	struct devlend_window *win = &ws->win[plan->window];
+
+	win->user_end[win->users++] = plan->offset + plan->size;
+	r->window = plan->window;
+	r->offset = plan->offset;
+	r->open = true;
+}
+
+static void windows_remove_user(struct devlend_windows *ws, const struct devlend_exposed *r)
+{
+	struct devlend_window *win = &ws->win[r->window];
+	unsigned int i;
+
+	for (i = 0; i < win->users; i++)
+		if (win->user_end[i] == r->offset + r->size)
+			break;
+	if (i < win->users)
+		win->user_end[i] = win->user_end[--win->users];
+}
+
+static int windows_expose(struct devlend_windows *ws, struct ntb_dev *ntb,
+			  struct devlend_exposed *region, unsigned int n)
+{
+	unsigned int i;
+	int rc;
+
+	rc = devlend_window_limits(ws, ntb);
+	if (rc)
+		return rc;
+	rc = windows_plan(ws, region, n);
+	if (rc)
+		return rc;
+	rc = windows_program(ws, ntb);
+	if (rc)
+		return rc;
+	for (i = 0; i < n; i++)
+		windows_add_user(ws, &region[i], &ws->plan_region[i]);
+	return 0;
+}
+
+/**
+ * devlend_expose() - let the peer reach regions of this host
+ * @link: the link
+ * @region: what is to be reached; window and offset are filled in
+ * @n: number of regions, at most %DEVLEND_PLAN_REGIONS_MAX
+ *
+ * All or none. The caller owns @region, and closes it by devlend_unexpose(). The memory must stay what
+ * it is until then, and be mapped for the NTB function where this host has an IOMMU.
+ *
+ * Context: process, sleeps (up to minutes on some NTBs).
+ * Return: 0; -ENODEV when the NTB is gone; -ENOTCONN while its link is down; -ENOSPC when
+ * there is no place, what was needed and available being logged; -EINVAL for a region of size 0 or that
+ * wraps; -EOPNOTSUPP for an NTB that cannot; else what the NTB's driver said.
+ */
+int devlend_expose(struct devlend_link *link, struct devlend_exposed *region, unsigned int n)
+{
+	struct devlend_windows *ws = link->windows;
+	struct ntb_dev *ntb;
+	unsigned int i;
+	int rc = -ENODEV;
+
+	if (n > DEVLEND_PLAN_REGIONS_MAX)
+		return -EINVAL;
+	for (i = 0; i < n; i++)
+		region[i].open = false;
+	ntb = devlend_link_ntb_get(link);
+	if (!ntb)
+		return rc;
+	mutex_lock(&ws->lock);
+	if (!ws->gone)
+		rc = windows_expose(ws, ntb, region, n);
+	mutex_unlock(&ws->lock);
+	devlend_link_ntb_put(link);
+	return rc;
+}
+EXPORT_SYMBOL_GPL(devlend_expose);
+
+/**
+ * devlend_unexpose() - end what devlend_expose() began
+ * @link: the link
+ * @region: as devlend_expose() left it; those that are not open are skipped
+ * @n: number of regions
+ *
+ * On return the peer reaches of these regions only what others still expose; on NTBs without an IOMMU
+ * or a limit that may be more, see Documentation/porting.rst. After the NTB is gone only marks
+ * the regions.
+ *
+ * Context: process, sleeps (up to minutes on some NTBs).
+ */
+void devlend_unexpose(struct devlend_link *link, struct devlend_exposed *region, unsigned int n)
+{
+	struct devlend_windows *ws = link->windows;
+	struct ntb_dev *ntb = devlend_link_ntb_get(link);
+	unsigned long touched = 0;
+	unsigned int i;
+
+	mutex_lock(&ws->lock);
+	for (i = 0; i < n; i++) {
+		if (!region[i].open)
+			continue;
+		region[i].open = false;
+		if (ws->gone)
+			continue;
+		windows_remove_user(ws, &region[i]);
+		touched |= BIT(region[i].window);
+	}
+	if (ntb)
+		for_each_set_bit(i, &touched, DEVLEND_PLAN_WINDOWS_MAX)
+			windows_trim(ws, ntb, i);
+	mutex_unlock(&ws->lock);
+	if (ntb)
+		devlend_link_ntb_put(link);
+}
+EXPORT_SYMBOL_GPL(devlend_unexpose);
+
+/* --- a link's windows come and go --------------------------------------------- */
+
+/**
+ * devlend_windows_init() - begin to manage a link's windows
+ * @link: being made; named, and its NTB is there
+ *
+ * Nothing is programmed. Context: process. Return: 0 or -ENOMEM; &devlend_link.windows is set, and
+ * freed by devlend_windows_release().
+ */
+int devlend_windows_init(struct devlend_link *link)
+{
+	struct devlend_windows *ws;
+
+	ws = kzalloc(sizeof(*ws), GFP_KERNEL);
+	if (!ws)
+		return -ENOMEM;
+	ws->wq = alloc_ordered_workqueue("devlend-win%d", 0, link->id);
+	if (!ws->wq) {
+		kfree(ws);
+		return -ENOMEM;
+	}
+	ws->link = link;
+	mutex_init(&ws->lock);
+	ws->quirks = devlend_window_quirks(link->ntb);
+	if (ws->quirks & DEVLEND_NTB_CLOSE_UNPROVEN)
+		dev_warn(&link->dev, "the driver %s is not known to close windows: what was exposed once may stay in the peer's reach\n",
+			 dev_driver_string(&link->ntb->pdev->dev));
+	link->windows = ws;
+	devlend_window_debugfs_add(ws);
+	return 0;
+}
+
+/**
+ * devlend_windows_gone() - the NTB goes away: close all windows
+ * @link: the link
+ *
+ * Regions that are still exposed count as closed from here on. Context: process, sleeps; the
+ * NTB still works, or fails each access; the rescan lock may be held by the caller.
+ */
+void devlend_windows_gone(struct devlend_link *link)
+{
+	struct devlend_windows *ws = link->windows;
+	struct ntb_dev *ntb;
+	unsigned int i;
+
+	if (!ws)
+		return;
+	debugfs_remove(ws->dir);
+	ws->dir = NULL;
+	ntb = devlend_link_ntb_get(link);
+	mutex_lock(&ws->lock);
+	ws->gone = true;
+	for (i = 0; i < ws->count; i++) {
+		ws->win[i].users = 0;
+		if (ntb)
+			windows_trim(ws, ntb, i);
+	}
+	mutex_unlock(&ws->lock);
+	if (ntb)
+		devlend_link_ntb_put(link);
+}
+
+/**
+ * devlend_windows_release() - free what devlend_windows_init() made
+ * @link: the link; nobody uses it any more
+ *
+ * Context: process.
+ */
+void devlend_windows_release(struct devlend_link *link)
+{
+	struct devlend_windows *ws = link->windows;
+
+	if (!ws)
+		return;
+	debugfs_remove(ws->dir);
+	destroy_workqueue(ws->wq);
+	link->windows = NULL;
+	kfree(ws);
+}

@@ -81,4 +81,42 @@ static inline struct irq_domain *devlend_msi_parent(struct irq_domain *domain)
 #define timer_shutdown_sync	del_timer_sync
 #endif
 
+/* driver_override: of struct pci_dev before it became one of struct device. */
+#include <linux/err.h>
+#include <linux/pci.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+/* A copy of it, to be freed by kfree(); NULL = none; ERR_PTR(-ENOMEM). */
+static inline char *devlend_driver_override_get(struct pci_dev *pdev)
+{
+	const char *now;
+	char *copy = NULL;
+
+#ifdef DEVLEND_HAVE_DEVICE_DRIVER_OVERRIDE
+	spin_lock(&pdev->dev.driver_override.lock);
+	now = pdev->dev.driver_override.name;
+	if (now)
+		copy = kstrdup(now, GFP_ATOMIC) ?: ERR_PTR(-ENOMEM);
+	spin_unlock(&pdev->dev.driver_override.lock);
+#else
+	device_lock(&pdev->dev);
+	now = pdev->driver_override;
+	if (now)
+		copy = kstrdup(now, GFP_KERNEL) ?: ERR_PTR(-ENOMEM);
+	device_unlock(&pdev->dev);
+#endif
+	return copy;
+}
+
+/* Set it; NULL = none. Context: process, the device not locked. */
+static inline int devlend_driver_override_set(struct pci_dev *pdev, const char *name)
+{
+#ifdef DEVLEND_HAVE_DEVICE_DRIVER_OVERRIDE
+	return device_set_driver_override(&pdev->dev, name ?: "");
+#else
+	return driver_set_override(&pdev->dev, &pdev->driver_override, name ?: "",
+				   name ? strlen(name) : 0);
+#endif
+}
+
 #endif /* DEVLEND_COMPAT_H */

@@ -169,13 +169,12 @@ struct devlend_call {
 int devlend_call(struct devlend_link *link, struct devlend_call *call);
 
 /*
- * Atomic lane. devlend_atomic_call() waits, spinning, at most DEVLEND_ATOMIC_TIMEOUT_MS; callable from any
- * context but hard IRQ and interrupts-off. devlend_atomic_post() never waits: it queues behind what is under way,
- * from any context; -ENOBUFS when the (bounded) queue is full. Order between both is kept.
- * Return: 0; -ENOTCONN; -ETIMEDOUT; the peer's status as errno.
+ * Atomic lane. devlend_atomic_post() queues an operation and never waits, from any context; devlend_atomic_flush()
+ * spins, at most DEVLEND_ATOMIC_TIMEOUT_MS, until all that was queued before is answered; from any context but
+ * hard IRQ and interrupts off. Operations keep their order. See common/link.c.
  */
-int devlend_atomic_call(struct devlend_link *link, u8 op, u32 handle_random, u32 arg);
 int devlend_atomic_post(struct devlend_link *link, u8 op, u32 handle_random, u32 arg);
+int devlend_atomic_flush(struct devlend_link *link);
 
 int devlend_status_to_errno(enum devlend_status status);
 enum devlend_status devlend_errno_to_status(int err);
