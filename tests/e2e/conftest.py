@@ -42,9 +42,7 @@ class Single:
 
     def check(self, allow=(), allow_counters=()):
         del allow_counters
-        if self.guest.running:
-            self.guest.mark("check")
-        return [f"{self.guest.name}: {c}" for c in self.guest.complaints(allow)]
+        return self.guest.findings(allow)
 
     def stop(self):
         self.guest.stop()
@@ -197,6 +195,8 @@ def pytest_runtest_makereport(item, call):
     for rig in _live:
         for guest in rig.guests:
             report.sections.append((f"console of {guest.name}, all in {guest.console.log_path}", guest.console.tail(60)))
+            if guest.process and not guest.running:
+                report.sections.append((f"QEMU of {guest.name}", guest.process.log_text()[-3000:]))
             complaints = find_complaints(guest.console.text)
             if complaints:
                 report.sections.append((f"complaints of {guest.name}", "\n\n".join(complaints[:5])))

@@ -8,8 +8,18 @@ import pytest
 
 from rig import CommandFailed, GuestGone, Nvme
 from rig.agent import until
+from rig.ntbsim import walk
+from rig.pair import link_is_up
 
 TOOL = "/sys/kernel/debug/ntb_tool/0000:00:05.0"
+
+
+def tool_link_up(pair):
+    """Load ntb_tool on both sides and bring the link up with it."""
+    for guest in pair.guests:
+        guest.modprobe("ntb_tool")
+        guest.run(f"echo Y >{TOOL}/link")
+    pair.wait_link()
 
 
 @pytest.mark.parametrize("kernel", ["6.12", pytest.param("checking", marks=pytest.mark.checking)])
@@ -18,6 +28,14 @@ def test_guest_boots(make_guest, kernel):
     assert guest.text("uname -r") == guest.kernel.release
     until(lambda: not guest.run("test -b /dev/nvme0n1", check=False).rc, 30, "the drive's block device")
     assert guest.read("/sys/class/nvme/nvme0/serial").strip() == "SMOKE1"
+
+
+@pytest.mark.checking
+@pytest.mark.parametrize("kernel", ["6.1", "7.x"])
+def test_other_kernels_bind_the_ntb(make_pair, kernel):
+    pair = make_pair(kernel=kernel)
+    for guest in pair.guests:
+        assert guest.text("ls /sys/bus/ntb/devices") == "0000:00:05.0"
 
 
 class TestAgent:
@@ -86,10 +104,7 @@ class TestNtb:
             assert guest.text("ls /sys/bus/ntb/devices") == "0000:00:05.0"
 
     def test_link_and_scratchpads_cross(self, pair):
-        for guest in pair.guests:
-            guest.modprobe("ntb_tool")
-            guest.run(f"echo Y >{TOOL}/link")
-        pair.wait_link()
+        tool_link_up(pair)
         pair.lender.run(f"echo 0x12345678 >{TOOL}/peer0/spad3")
         assert int(pair.borrower.read(f"{TOOL}/spad3"), 0) == 0x12345678
         pair.borrower.run(f"echo 0x9abcdef0 >{TOOL}/peer0/spad3")
@@ -107,3 +122,53 @@ class TestNtb:
         finally:
             for guest in pair.guests:
                 guest.run("modprobe -r ntb_pingpong")
+
+    def test_link_goes_down_and_up(self, pair):
+        tool_link_up(pair)
+        pair.ntbsim.link(up=False)
+        for guest in pair.guests:
+            until(lambda g=guest: not link_is_up(g), 30, f"{guest.name}: link down")
+        pair.ntbsim.link(up=True)
+        pair.wait_link()
+        for guest in pair.guests:
+            guest.run("modprobe -r ntb_tool")
+
+    def test_the_function_can_be_removed_and_found_again(self, pair):
+        guest = pair.borrower
+        guest.run("echo 1 >/sys/bus/pci/devices/0000:00:05.0/remove")
+        assert guest.text("ls /sys/bus/ntb/devices") == ""
+        guest.run("echo 1 >/sys/bus/pci/rescan")
+        assert guest.text("ls /sys/bus/ntb/devices") == "0000:00:05.0"
+        tool_link_up(pair)
+        for guest in pair.guests:
+            guest.run("modprobe -r ntb_tool")
+
+    def test_a_host_that_dies_comes_back(self, pair):
+        tool_link_up(pair)
+        pair.lender.kill()
+        until(lambda: not link_is_up(pair.borrower), 30, "borrower: link down")
+        pair.lender.restart()
+        pair.lender.modprobe("ntb_tool")
+        pair.lender.run(f"echo Y >{TOOL}/link")
+        pair.wait_link()
+        pair.lender.run(f"echo 5 >{TOOL}/peer0/spad1")
+        assert int(pair.borrower.read(f"{TOOL}/spad1"), 0) == 5
+        pair.lender.run("modprobe -r ntb_tool")
+        pair.borrower.run("modprobe -r ntb_tool")
+
+    def test_counters_tell_what_crossed(self, pair):
+        tool_link_up(pair)
+        pair.ntbsim.reset_counters()
+        pair.lender.run(f"echo 7 >{TOOL}/peer0/spad2")
+        counts = dict(walk(pair.ntbsim.counters()))
+        assert counts["ports.a.out.spad_peer_writes"] == 1
+        assert counts["ports.b.out.spad_peer_writes"] == 0
+        for guest in pair.guests:
+            guest.run("modprobe -r ntb_tool")
+
+
+def test_the_ntb_works_behind_an_iommu(make_pair):
+    pair = make_pair(iommu=True)
+    for guest in pair.guests:
+        assert guest.run("test -e /sys/bus/pci/devices/0000:00:05.0/iommu_group", check=False).rc == 0
+    tool_link_up(pair)

@@ -14,10 +14,10 @@
 """
 
 from .agent import CommandFailed, GuestGone, Result
-from .complaints import ComplaintError, find_complaints
+from .complaints import find_complaints
 from .guest import Guest, Nvme
 from .ntbsim import Ntbsim
 from .pair import Pair
 
-__all__ = ["CommandFailed", "ComplaintError", "Guest", "GuestGone", "Ntbsim", "Nvme", "Pair",
+__all__ = ["CommandFailed", "Guest", "GuestGone", "Ntbsim", "Nvme", "Pair",
            "Result", "find_complaints"]

@@ -59,10 +59,6 @@ _HARNESS = re.compile(r"rig: mark \d+: ")
 _FOLLOWING = 12
 
 
-class ComplaintError(AssertionError):
-    """A guest's kernel complained."""
-
-
 def find_complaints(text, allow=()):
     """Complaints in a console's text, each with what follows it. allow: regular
     expressions for lines that a test expects; the trace after one is then its own."""

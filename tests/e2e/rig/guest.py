@@ -14,8 +14,8 @@ import uuid
 from dataclasses import dataclass
 
 from . import image, paths
-from .agent import Agent, CommandFailed, Result
-from .complaints import ComplaintError, find_complaints
+from .agent import Agent, CommandFailed, GuestGone, Result
+from .complaints import find_complaints
 from .console import Console, listen
 from .process import Child
 from .qmp import Qmp
@@ -51,27 +51,31 @@ class Nvme:
 
 class Guest:
     """A machine. Devices are Nvme objects or QEMU -device strings, from slot 6 upwards;
-    the NTB endpoint, where ntb_socket names a simulator's socket, is in slot 5."""
+    the NTB endpoint, where ntb_socket names a simulator's socket, is in slot 5.
+    iommu: with a VT-d that also remaps interrupts. kmemleak: the checking kernel looks for
+    leaks when asked to scan."""
 
     def __init__(self, name, run_dir, kernel="6.12", memory=512, smp=1, core=None, devices=(), ntb_socket=None,
-                 modules=(), append="", machine="", with_modules=True, kmemleak=False, extra_args=()):
+                 modules=(), append="", machine="", with_modules=True, kmemleak=False, iommu=False, extra_args=()):
         self.name, self.run_dir, self.core = name, run_dir, core
         self.kernel = paths.kernel(kernel)
         self.memory, self.smp = memory, smp
         self.devices, self.ntb_socket = list(devices), ntb_socket
         self.modules, self.append, self.machine = tuple(modules), append, machine
-        self.kmemleak = kmemleak
+        self.kmemleak, self.iommu = kmemleak, iommu
         self.with_modules, self.extra_args = with_modules, list(extra_args)
         self.console = Console(name, run_dir / f"{name}-console.log")
         self.process = self.agent = self.qmp = None
         self._device_args = None
         self._checked = 0
         self._marks = 0
+        self._killed = False
 
     # Life
 
     def start(self):
         sockets = paths.socket_dir()
+        self._killed = False
         try:
             ears = {what: listen(sockets / what) for what in ("console", "agent", "qmp")}
             self.process = Child(self._argv(sockets), self.run_dir / f"{self.name}-qemu.log", core=self.core,
@@ -93,6 +97,7 @@ class Guest:
     def kill(self):
         """A power cut."""
         if self.process:
+            self._killed = True
             self.process.kill()
             self._hang_up()
 
@@ -185,10 +190,20 @@ class Guest:
         start, self._checked = self._checked, len(self.console.text)
         return find_complaints(self.console.text[start:self._checked], allow)
 
-    def check_complaints(self, allow=()):
-        found = self.complaints(allow)
-        if found:
-            raise ComplaintError(f"{self.name}: the kernel complained:\n" + "\n".join(found))
+    def findings(self, allow=()):
+        """All that is wrong with this guest since the last time, as a list of texts."""
+        odd = []
+        if self.running:
+            try:
+                self.mark("check")
+            except GuestGone:
+                self.process.wait(20)
+            except TimeoutError as e:
+                odd.append(f"does not answer: {e}")
+        status = self.process.proc.poll() if self.process else None
+        if status and not self._killed:
+            odd.append(f"QEMU ended with status {status}: {self.process.log_text()[-1000:]}")
+        return [f"{self.name}: {text}" for text in odd + self.complaints(allow)]
 
     # Inside
 
@@ -198,6 +213,7 @@ class Guest:
         append = f"{APPEND} rig.hostname={self.name} {self.append}"
         # It costs the checking kernel a third of its speed: for tests that scan.
         append += "" if self.kmemleak else " kmemleak=off"
+        append += " intel_iommu=on" if self.iommu else ""
         if self.modules:
             append += " rig.modules=" + ",".join(self.modules)
         argv = paths.qemu_command() + [
@@ -206,9 +222,12 @@ class Guest:
             "-object", memory, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
             "-kernel", str(self.kernel.image), "-initrd", str(image.initrd(self.kernel, self.with_modules)),
             "-append", append]
-        for what in ("console", "agent", "qmp"):
+        if self.iommu:
+            # Before the devices behind it.
+            argv += ["-device", "intel-iommu,intremap=on,caching-mode=on"]
+        for what in ("console", "agent"):
             argv += ["-chardev", f"socket,id={what},path={sockets / what}"]
-        argv += ["-serial", "chardev:console", "-mon", "chardev=qmp,mode=control",
+        argv += ["-serial", "chardev:console", "-qmp", f"unix:{sockets / 'qmp'}",
                  "-device", "virtio-serial-pci,addr=3", "-device", "virtserialport,chardev=agent,name=rig.agent"]
         if self.ntb_socket:
             argv += ["-device", json.dumps({

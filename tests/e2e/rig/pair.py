@@ -66,11 +66,7 @@ class Pair:
 
     def check(self, allow=(), allow_counters=()):
         """What no test may leave behind, as a list of findings; empty is good."""
-        found = []
-        for guest in self.guests:
-            if guest.running:
-                guest.mark("check")
-            found += [f"{guest.name}: {c}" for c in guest.complaints(allow)]
+        found = [text for guest in self.guests for text in guest.findings(allow)]
         if self.ntbsim and self.ntbsim.running:
             found += [f"ntbsim: {c}" for c in forbidden(self.ntbsim.counters())
                       if not any(name in c for name in allow_counters)]
