@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What an operator sees and writes: `lend` and `reclaim` of the driver, and the attributes of
+ * a lent device on the devlend bus. All are described in Documentation/ABI/testing/.
+ *
+ * Writes check and queue; they wait killably for the device's worker (lend.c). One value per file;
+ * `state` can be polled (the core notifies it with each uevent).
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/pci.h>
+#include <linux/sysfs.h>
+
+#include "lent.h"
+
+static ssize_t sysfs_write(const char *buf, size_t count, const char *what,
+			   int (*act)(const struct lender_bdf *bdf))
+{
+	struct lender_bdf bdf;
+	int err = lender_bdf_parse(buf, count, &bdf);
+
+	if (err) {
+		pr_err_ratelimited("%s: wants [dddd:]bb:dd.f [force], as lspci prints it (%d)\n",
+				   what, err);
+		return err;
+	}
+	err = act(&bdf);
+	if (err == -ENODEV)
+		pr_err_ratelimited("%s: %04x:%02x:%02x.%x is not there, or not lent (%d)\n",
+				   what, bdf.domain, bdf.bus, PCI_SLOT(bdf.devfn),
+				   PCI_FUNC(bdf.devfn), err);
+	return err ?: count;
+}
+
+static ssize_t lend_store(struct device_driver *driver, const char *buf, size_t count)
+{
+	return sysfs_write(buf, count, "lend", lender_lend);
+}
+static DRIVER_ATTR_WO(lend);
+
+static ssize_t reclaim_store(struct device_driver *driver, const char *buf, size_t count)
+{
+	return sysfs_write(buf, count, "reclaim", lender_reclaim);
+}
+static DRIVER_ATTR_WO(reclaim);
+
+static struct attribute *sysfs_driver_attrs[] = {
+	&driver_attr_lend.attr,
+	&driver_attr_reclaim.attr,
+	NULL
+};
+
+static const struct attribute_group sysfs_driver_group = {
+	.attrs = sysfs_driver_attrs,
+};
+
+const struct attribute_group *lender_driver_groups[] = {
+	&sysfs_driver_group,
+	NULL
+};
+
+static ssize_t state_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", lender_state_name(READ_ONCE(to_lender_dev(dev)->state)));
+}
+static DEVICE_ATTR_RO(state);
+
+static ssize_t bdf_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", pci_name(to_lender_dev(dev)->pdev));
+}
+static DEVICE_ATTR_RO(bdf);
+
+static ssize_t generation_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", to_lender_dev(dev)->generation);
+}
+static DEVICE_ATTR_RO(generation);
+
+static ssize_t driver_name_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", to_lender_dev(dev)->driver);
+}
+static DEVICE_ATTR_RO(driver_name);
+
+static ssize_t resettable_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", !to_lender_dev(dev)->forced);
+}
+static DEVICE_ATTR_RO(resettable);
+
+static ssize_t peer_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct lender_dev *lent = to_lender_dev(dev);
+	ssize_t n;
+
+	mutex_lock(&lent->lock);
+	n = lent->lease.link ? sysfs_emit(buf, "%pUb\n", &lent->lease.borrower) :
+			       sysfs_emit(buf, "\n");
+	mutex_unlock(&lent->lock);
+	return n;
+}
+static DEVICE_ATTR_RO(peer);
+
+static ssize_t link_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct lender_dev *lent = to_lender_dev(dev);
+	ssize_t n;
+
+	mutex_lock(&lent->lock);
+	n = sysfs_emit(buf, "%s\n",
+		       lent->lease.link ? dev_name(devlend_link_dev(lent->lease.link)) : "");
+	mutex_unlock(&lent->lock);
+	return n;
+}
+static DEVICE_ATTR_RO(link);
+
+static ssize_t leases_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(to_lender_dev(dev)->leases));
+}
+static DEVICE_ATTR_RO(leases);
+
+static struct attribute *sysfs_lent_attrs[] = {
+	&dev_attr_state.attr,
+	&dev_attr_bdf.attr,
+	&dev_attr_generation.attr,
+	&dev_attr_driver_name.attr,
+	&dev_attr_resettable.attr,
+	&dev_attr_peer.attr,
+	&dev_attr_link.attr,
+	&dev_attr_leases.attr,
+	NULL
+};
+
+static const struct attribute_group sysfs_lent_group = {
+	.attrs = sysfs_lent_attrs,
+};
+
+const struct attribute_group *lender_lent_groups[] = {
+	&sysfs_lent_group,
+	NULL
+};
