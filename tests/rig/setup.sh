@@ -30,7 +30,7 @@ export DEBIAN_FRONTEND=noninteractive
 . "$RIG/lib/image.sh"
 
 HOST_PACKAGES='debootstrap gcc make libc6-dev pkg-config libjson-c-dev libcmocka-dev python3 python3-pytest
-	rsync cpio kmod xz-utils zstd util-linux'
+	rsync cpio kmod procps xz-utils zstd util-linux'
 
 missing_host_packages()
 {
@@ -130,7 +130,7 @@ clean()
 mkdir -p "$CACHE"/{stamps,logs,debs,kernels,ntb}
 exec 9>"$CACHE/lock"
 flock -n 9 || { say "another set-up is running, waiting for it"; flock 9; }
-trap 'trap - TERM INT; kill $(jobs -p) 2>/dev/null; exit 130' INT TERM
+trap 'trap - INT TERM HUP; kill $(descendants $$) 2>/dev/null; exit 130' INT TERM HUP
 for target in "$@"; do
 	case $target in
 	demo | check | clean) "$target" ;;

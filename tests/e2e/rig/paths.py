@@ -3,6 +3,7 @@
 
 import os
 import re
+import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,5 +82,9 @@ def ntbsim_binary():
 
 
 def socket_dir():
-    """A short path: unix sockets have room for 107 bytes."""
-    return Path(tempfile.mkdtemp(prefix="devlend-", dir="/tmp"))
+    """A short path: unix sockets have room for 107 bytes. Those of killed runs are removed."""
+    for old in Path("/tmp").glob("devlend-*-*"):
+        pid = old.name.split("-")[1]
+        if pid.isdigit() and not Path("/proc", pid).exists():
+            shutil.rmtree(old, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=f"devlend-{os.getpid()}-", dir="/tmp"))

@@ -68,7 +68,8 @@ build_chroot()
 	local url
 	url=$(mirror)
 	fresh "$CHROOT"
-	debootstrap --variant=minbase --include=ca-certificates trixie "$CHROOT.new" "$url"
+	# It mounts: in a namespace of its own, so that an interruption leaves no mount.
+	unshare --mount --fork --kill-child debootstrap --variant=minbase --include=ca-certificates trixie "$CHROOT.new" "$url"
 	apt_settings >"$CHROOT.new/etc/apt/apt.conf.d/90rig"
 	cat >"$CHROOT.new/etc/apt/sources.list" <<-EOF
 	deb $url trixie main

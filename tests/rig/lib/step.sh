@@ -69,6 +69,16 @@ all()
 	return $failed
 }
 
+# descendants PID: all processes that it started, deepest first.
+descendants()
+{
+	local child
+	for child in $(pgrep -P "$1"); do
+		descendants "$child"
+		printf '%s\n' "$child"
+	done
+}
+
 # fresh DIR: an empty directory beside DIR to build in; renamed by settle.
 fresh()
 {
