@@ -80,7 +80,8 @@ static void config_msi_written(struct borrower_config *cfg, unsigned int where, 
 		*wait = true;
 	}
 	if (config_hits(where, size, cfg->msi + PCI_MSI_FLAGS, 2)) {
-		config_post(cfg, DEVLEND_AOP_MSI_CTRL, flags);
+		config_post(cfg, DEVLEND_AOP_MSI_CTRL,
+			    flags & (PCI_MSI_FLAGS_ENABLE | PCI_MSI_FLAGS_QSIZE));
 		*wait = true;
 	}
 }
@@ -141,7 +142,9 @@ static void config_write_locked(struct borrower_config *cfg, unsigned int where,
 	if (cfg->msi)
 		config_msi_written(cfg, where, size, wait);
 	if (cfg->msix && config_get16(cfg, cfg->msix + PCI_MSIX_FLAGS) != msix) {
-		config_post(cfg, DEVLEND_AOP_MSIX_CTRL, config_get16(cfg, cfg->msix + PCI_MSIX_FLAGS));
+		config_post(cfg, DEVLEND_AOP_MSIX_CTRL,
+			    config_get16(cfg, cfg->msix + PCI_MSIX_FLAGS) &
+			    (PCI_MSIX_FLAGS_ENABLE | PCI_MSIX_FLAGS_MASKALL));
 		*wait = true;
 	}
 	if (config_is_flr(cfg, where, size, value))

@@ -59,8 +59,12 @@ static int ops_post(void *ctx, u8 op, u32 arg)
 static int ops_flush(void *ctx)
 {
 	struct borrower_shadow *shadow = ctx;
+	int err = devlend_atomic_flush(shadow->lease->link);
 
-	return devlend_atomic_flush(shadow->lease->link);
+	if (err)
+		dev_warn_ratelimited(&shadow->lease->dev, "the lender did not carry out a config write (%d)\n",
+				     err);
+	return err;
 }
 
 static const struct borrower_config_fwd ops_fwd = {
