@@ -338,6 +338,7 @@ int config_load(const char *path, struct config *cfg, char *err, int errlen)
 {
 	struct parser p = { .err = err, .errlen = errlen };
 	FILE *f = fopen(path, "re");
+	char what[256];
 	char *text;
 	size_t n;
 	int ret;
@@ -353,7 +354,7 @@ int config_load(const char *path, struct config *cfg, char *err, int errlen)
 			    path);
 	}
 	fclose(f);
-	ret = config_parse(text, cfg, err, errlen);
+	ret = config_parse(text, cfg, what, sizeof(what));
 	free(text);
-	return ret;
+	return ret ? fail(&p, "%s: %s", path, what) : 0;
 }

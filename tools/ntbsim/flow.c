@@ -1,247 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Ordered crossing; see flow.h. */
+/* What crosses, in order: taking operations, holding them, giving them their turn. See flow.h. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cycle.h"
+#include "flow_op.h"
 #include "log.h"
-#include "link.h"
 #include "port.h"
 #include "vfu_msg.h"
-#include "window.h"
-
-enum flow_type {
-	FLOW_WRITE,
-	FLOW_READ,
-	FLOW_DOORBELL,
-	FLOW_SPAD,
-};
-
-/**
- * struct flow_op - a held operation
- * @type: what
- * @win: window, for reads and writes
- * @index: doorbell bit or scratchpad
- * @msg_id: names a read
- * @len: bytes
- * @off: offset in the window's BAR; the mask of a scratchpad write
- * @small: up to 8 bytes of data
- * @large: more
- */
-struct flow_op {
-	uint8_t type;
-	uint8_t win;
-	uint8_t index;
-	uint16_t msg_id;
-	uint32_t len;
-	uint64_t off;
-	union {
-		uint8_t small[8];
-		void *large;
-	};
-};
-
-static const void *op_data(const struct flow_op *op)
-{
-	return op->len <= sizeof(op->small) ? op->small : op->large;
-}
 
 static struct flow_op *op_at(const struct flow *f, size_t i)
 {
 	return &f->ops[(f->head + i) & (f->cap - 1)];
-}
-
-static bool link_is_up(const struct port *src)
-{
-	return src->link && src->link->up;
-}
-
-static void count_drop(struct window_counters *wc, enum route_kind kind)
-{
-	switch (kind) {
-	case ROUTE_DROP_LINK:
-		wc->dropped_link++;
-		break;
-	case ROUTE_DROP_CLOSED:
-		wc->dropped_closed++;
-		break;
-	case ROUTE_DROP_LIMIT:
-		wc->dropped_limit++;
-		break;
-	default:
-		wc->dropped_master++;
-	}
-}
-
-static bool exec_write(struct port *src, const struct flow_op *op)
-{
-	struct window_counters *wc = &src->cnt.win[op->win];
-	struct flow *f = &src->out;
-	struct route r = window_route(src, op->win, op->off, op->len, true);
-	struct dmareq req = {
-		.write = true,
-		.win = op->win,
-		.src = src,
-		.count = op->len,
-	};
-
-	switch (r.kind) {
-	case ROUTE_RAM:
-		if (f->inflight)
-			return false;
-		dma_copy_to(r.ptr, op_data(op), op->len);
-		wc->ram_writes++;
-		break;
-	case ROUTE_MESSAGE:
-	case ROUTE_MSI:
-		if (dmareq_full(&src->peer->req))
-			return false;
-		if (!dmareq_write(src->peer, &req, r.addr, op_data(op))) {
-			wc->errors++;
-			return true;
-		}
-		f->inflight++;
-		if (r.kind == ROUTE_MSI)
-			wc->msi_writes++;
-		else
-			wc->message_writes++;
-		break;
-	default:
-		count_drop(wc, r.kind);
-		return true;
-	}
-	if (r.addr < LOW_MEMORY)
-		wc->below_1m_writes++;
-	return true;
-}
-
-/* Answer a read that was held. @data is NULL for all-ones. */
-static void answer(struct port *src, uint32_t epoch, uint16_t msg_id,
-		   uint32_t region, uint64_t off, const void *data,
-		   uint32_t len)
-{
-	if (src->conn && src->epoch == epoch)
-		vfu_reply_read(src->conn, msg_id, region, off, data, len);
-}
-
-static void answer_op(struct port *src, const struct flow_op *op,
-		      const void *data)
-{
-	src->out.waits--;
-	answer(src, src->epoch, op->msg_id, 2 + 2 * op->win, op->off, data,
-	       op->len);
-}
-
-static bool send_read(struct port *src, const struct flow_op *op,
-		      const struct route *r)
-{
-	struct window_counters *wc = &src->cnt.win[op->win];
-	struct dmareq req = {
-		.win = op->win,
-		.src = src,
-		.epoch = src->epoch,
-		.msg_id = op->msg_id,
-		.region = 2 + 2 * op->win,
-		.offset = op->off,
-		.count = op->len,
-	};
-
-	if (!dmareq_read(src->peer, &req, r->addr)) {
-		wc->errors++;
-		return false;
-	}
-	if (r->kind == ROUTE_MSI)
-		wc->msi_reads++;
-	else
-		wc->message_reads++;
-	if (r->addr < LOW_MEMORY)
-		wc->below_1m_reads++;
-	return true;
-}
-
-static void read_ram(struct port *src, const struct flow_op *op,
-		     const struct route *r, void *buf)
-{
-	struct window_counters *wc = &src->cnt.win[op->win];
-
-	dma_copy_from(buf, r->ptr, op->len);
-	wc->ram_reads++;
-	if (r->addr < LOW_MEMORY)
-		wc->below_1m_reads++;
-}
-
-/* A held device read. Its target may be another by now. */
-static bool exec_read(struct port *src, const struct flow_op *op)
-{
-	struct route r = window_route(src, op->win, op->off, op->len, false);
-	static uint8_t buf[VFU_MAX_XFER];
-
-	switch (r.kind) {
-	case ROUTE_RAM:
-		read_ram(src, op, &r, buf);
-		answer_op(src, op, buf);
-		return true;
-	case ROUTE_MESSAGE:
-	case ROUTE_MSI:
-		if (dmareq_full(&src->peer->req))
-			return false;
-		if (!send_read(src, op, &r))
-			answer_op(src, op, NULL);
-		return true;
-	default:
-		count_drop(&src->cnt.win[op->win], r.kind);
-		answer_op(src, op, NULL);
-		return true;
-	}
-}
-
-static bool exec_doorbell(struct port *src, const struct flow_op *op)
-{
-	if (src->out.inflight)
-		return false;
-	if (!link_is_up(src))
-		src->cnt.doorbells_dropped++;
-	else if (!gen3_set_status(src->peer, op->index))
-		src->cnt.doorbells_merged++;
-	return true;
-}
-
-static uint32_t merge(uint32_t old, const struct flow_op *op)
-{
-	uint32_t v;
-
-	memcpy(&v, op->small, sizeof(v));
-	return (old & ~op->off) | (v & op->off);
-}
-
-static bool exec_spad(struct port *src, const struct flow_op *op)
-{
-	uint32_t *reg;
-
-	if (src->out.inflight)
-		return false;
-	if (!link_is_up(src)) {
-		src->cnt.spads_dropped++;
-		return true;
-	}
-	reg = &src->peer->regs.spad[op->index];
-	*reg = merge(*reg, op);
-	return true;
-}
-
-/* Let one operation take effect. Return: false if it has to wait. */
-static bool exec(struct port *src, const struct flow_op *op)
-{
-	switch (op->type) {
-	case FLOW_WRITE:
-		return exec_write(src, op);
-	case FLOW_READ:
-		return exec_read(src, op);
-	case FLOW_DOORBELL:
-		return exec_doorbell(src, op);
-	default:
-		return exec_spad(src, op);
-	}
 }
 
 static void op_free(struct flow *f, const struct flow_op *op)
@@ -269,7 +39,7 @@ static void run(struct port *src)
 {
 	struct flow *f = &src->out;
 
-	while (f->n && exec(src, op_at(f, 0)))
+	while (f->n && flow_exec(src, op_at(f, 0)))
 		pop(f);
 }
 
@@ -322,7 +92,7 @@ static bool hold(struct port *src, const struct flow_op *op)
  */
 static int submit(struct port *src, const struct flow_op *op)
 {
-	if (!src->out.n && exec(src, op))
+	if (!src->out.n && flow_exec(src, op))
 		return 0;
 	return hold(src, op) ? 1 : -1;
 }
@@ -370,7 +140,7 @@ static void overlay(struct port *src, const uint8_t *ptr, uint8_t *buf,
 		end = to + op->len < ptr + len ? to + op->len : ptr + len;
 		if (from < end)
 			memcpy(buf + (from - ptr),
-			       (const uint8_t *)op_data(op) + (from - to),
+			       (const uint8_t *)flow_op_data(op) + (from - to),
 			       end - from);
 	}
 }
@@ -389,14 +159,14 @@ bool flow_read(struct port *src, unsigned int win, uint64_t off, void *buf,
 	wc->reads++;
 	wc->bytes_read += len;
 	if (r.kind == ROUTE_RAM) {
-		read_ram(src, &op, &r, buf);
+		flow_read_ram(src, &op, &r, buf);
 		if (src->out.n)
 			overlay(src, r.ptr, buf, len);
 		return true;
 	}
 	memset(buf, 0xff, len);
 	if (r.kind < ROUTE_RAM) {
-		count_drop(wc, r.kind);
+		flow_count_drop(wc, r.kind);
 		return true;
 	}
 	if (cycle_would_close(src)) {
@@ -407,7 +177,7 @@ bool flow_read(struct port *src, unsigned int win, uint64_t off, void *buf,
 		return true;
 	}
 	if (!src->out.n && !dmareq_full(&src->peer->req)) {
-		if (!send_read(src, &op, &r))
+		if (!flow_send_read(src, &op, &r))
 			return true;
 		src->out.waits++;
 		return false;
@@ -454,7 +224,7 @@ uint32_t flow_spad_read(struct port *src, unsigned int i)
 	uint32_t v;
 
 	src->cnt.spad_peer_reads++;
-	if (!link_is_up(src)) {
+	if (!flow_link_is_up(src)) {
 		src->cnt.spads_dropped++;
 		return ~0u;
 	}
@@ -463,7 +233,7 @@ uint32_t flow_spad_read(struct port *src, unsigned int i)
 		const struct flow_op *op = op_at(f, k);
 
 		if (op->type == FLOW_SPAD && op->index == i)
-			v = merge(v, op);
+			v = flow_merge(v, op);
 	}
 	return v;
 }
@@ -481,7 +251,7 @@ void flow_purge(struct port *src)
 			break;
 		case FLOW_READ:
 			src->cnt.win[op->win].dropped_purged++;
-			answer_op(src, op, NULL);
+			flow_answer_op(src, op, NULL);
 			break;
 		case FLOW_DOORBELL:
 			src->cnt.doorbells_dropped++;
@@ -510,7 +280,9 @@ void flow_read_done(struct port *src, const struct dmareq *req,
 	if (!data)
 		src->cnt.win[req->win].errors++;
 	src->out.waits--;
-	answer(src, req->epoch, req->msg_id, req->region, req->offset, data,
-	       req->count);
+	/* Not to a client that came after the one that asked. */
+	if (src->conn && src->epoch == req->epoch)
+		vfu_reply_read(src->conn, req->msg_id, req->region,
+			       req->offset, data, req->count);
 	run(src);
 }

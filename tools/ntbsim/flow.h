@@ -17,7 +17,7 @@
  * A read's answer does not wait for writes of the other direction: the guest that could acknowledge those is the
  * one that stands still.
  *
- * exec() is the one place where anything crosses. Faults, when they come, are injected there.
+ * flow.c keeps the order, flow_exec.c has the effects.
  */
 #ifndef NTBSIM_FLOW_H
 #define NTBSIM_FLOW_H

@@ -38,11 +38,12 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		o->log = arg;
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_error(state, "unexpected argument: %s", arg);
+		argp_failure(state, EXIT_WRONG, 0,
+			     "unexpected argument: %s", arg);
 		return 0;
 	case ARGP_KEY_END:
 		if (!o->config)
-			argp_error(state, "--config is missing");
+			argp_failure(state, EXIT_WRONG, 0, "--config is missing");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
