@@ -103,6 +103,6 @@ install_demo_packages()
 # shellcheck disable=SC2086 # a list of packages
 install_check_packages()
 {
-	install_packages -t trixie-backports libelf-dev
+	install_packages -t trixie-backports libelf-dev pahole
 	install_packages $CHECK_PACKAGES
 }
