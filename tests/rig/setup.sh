@@ -92,6 +92,13 @@ demo()
 	if [ -n "$(missing_host_packages)" ]; then
 		step host-packages "$HOST_PACKAGES $SECONDS $RANDOM" install_host_packages
 	fi
+	if host_qemu >"$CACHE/qemu.new"; then
+		QEMU_PACKAGES=''
+		say "using the host's QEMU"
+	else
+		echo chroot >"$CACHE/qemu.new"
+	fi
+	mv "$CACHE/qemu.new" "$CACHE/qemu"
 	step chroot "$(text mirror apt_settings)" build_chroot
 	kernel_to_build_with 6.12 &
 	jobs+=($!)
@@ -122,7 +129,7 @@ check()
 
 clean()
 {
-	rm -rf "${CACHE:?}"/{chroot,debs,kernels,ntb,image,stamps,logs}
+	rm -rf "${CACHE:?}"/{qemu,chroot,debs,kernels,ntb,image,stamps,logs}
 }
 
 [ "$(id -u)" = 0 ] || die "must run as root: it makes a chroot"

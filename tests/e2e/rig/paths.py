@@ -60,8 +60,12 @@ def kernel(name):
 
 
 def qemu_command():
-    """QEMU's argv so far: the chroot's, started through the chroot's own loader, so that
-    it sees the host's files and its process is the one that was started."""
+    """QEMU's argv so far: the host's where setup.sh found it new enough, else the chroot's,
+    started through the chroot's own loader, so that it sees the host's files and its
+    process is the one that was started."""
+    choice = CACHE / "qemu"
+    if choice.exists() and choice.read_text().strip() != "chroot":
+        return [choice.read_text().strip()]
     loader = CHROOT / "usr/lib64/ld-linux-x86-64.so.2"
     binary = CHROOT / "usr/bin/qemu-system-x86_64"
     if not binary.exists():
@@ -71,6 +75,9 @@ def qemu_command():
 
 
 def qemu_environment():
+    """The chroot's QEMU finds its loadable parts; the host's looks elsewhere by itself."""
+    if not qemu_command()[0].startswith(str(CHROOT)):
+        return dict(os.environ)
     return dict(os.environ, QEMU_MODULE_DIR=str(CHROOT / LIBDIR / "qemu"))
 
 

@@ -10,6 +10,7 @@ and neither kernel complained.
 """
 
 import argparse
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -127,6 +128,15 @@ def interactive(pair, timeout):
             print(f"!! {e}")
 
 
+def new_run_dir(keep=10):
+    """A folder for logs; old ones go."""
+    base = paths.BUILD / "rig"
+    base.mkdir(parents=True, exist_ok=True)
+    for old in sorted(base.glob("try-*"), key=lambda p: p.stat().st_mtime)[:-keep]:
+        shutil.rmtree(old, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix="try-", dir=base))
+
+
 def load_own(pair):
     for guest in pair.guests:
         have = [m for m in OWN if any(p.stem == m for p in guest.kernel.built_modules)]
@@ -164,8 +174,7 @@ def main(argv=None):
     small, large = args.windows.split(",")
     windows = [{"bar": 2, "size": small, "fast": False}, {"bar": 4, "size": large, "fast": args.fast}]
     own_devices = args.device or [Nvme()]
-    (paths.BUILD / "rig").mkdir(parents=True, exist_ok=True)
-    run_dir = Path(tempfile.mkdtemp(prefix="try-", dir=paths.BUILD / "rig"))
+    run_dir = new_run_dir()
     extra = tuple(m for m in args.modprobe.split(",") if m)
     pair = Pair(run_dir, devices=own_devices, windows=windows, ntb=not args.no_ntb, kernel=args.kernel, smp=args.smp,
                 memory=args.memory, append=args.append, modules=NTB_MODULES + extra)
@@ -188,4 +197,6 @@ def main(argv=None):
             if args.consoles or (status and not guest.running):
                 print(f"== console of {guest.name}\n{guest.console.tail(2000 if args.consoles else 60)}")
         pair.stop()
+        for path in run_dir.glob("*.img"):
+            path.unlink()
     return status

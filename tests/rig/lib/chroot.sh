@@ -56,6 +56,17 @@ apt_in_chroot()
 	in_chroot env DEBIAN_FRONTEND=noninteractive apt-get -q -y "$@"
 }
 
+# host_qemu: the host's own QEMU, if it is new enough to be used.
+host_qemu()
+{
+	local qemu version
+	qemu=$(command -v qemu-system-x86_64) || return 1
+	version=$("$qemu" --version | sed -n 's/.*version \([0-9.]*\).*/\1/p' | head -n1)
+	[ "$(printf '%s\n' 11.1 "$version" | sort -V | head -n1)" = 11.1 ] || return 1
+	"$qemu" -device help 2>&1 | grep -q '"vfio-user-pci"' || return 1
+	printf '%s\n' "$qemu"
+}
+
 # From backports, with what they need from there.
 QEMU_PACKAGES='qemu-system-x86 qemu-utils'
 USERLAND_PACKAGES='busybox-static nvme-cli fio pciutils e2fsprogs kmod iproute2 procps util-linux
