@@ -3,12 +3,13 @@
  * The devlend bus: where links, offers and leases are found by users.
  *
  * The bus has devices and no drivers: it gives them one place in sysfs (/sys/bus/devlend),
- * uevents, and lifetimes that are the driver model's. The core adds links; the modules above
- * add theirs, with ".bus = &devlend_bus_type", a device type of their own, and attributes. Every
- * device has a pollable "state", which is announced here and nowhere else.
+ * uevents, and lifetimes that are the driver model's. The core adds links; the modules
+ * above add theirs, with ".bus = &devlend_bus_type", a device type of their own, and
+ * attributes. Every device has a pollable "state", which is announced here and nowhere
+ * else.
  *
- * Registered first and unregistered last by the core's init and exit; a module that adds devices
- * depends on the core, so none is left by then. No locks of its own.
+ * Registered first and unregistered last by the core's init and exit; a module that adds
+ * devices depends on the core, so none is left by then. No locks of its own.
  */
 #define pr_fmt(fmt) "devlend: " fmt
 
@@ -38,15 +39,15 @@ EXPORT_SYMBOL_GPL(devlend_bus_type);
  * @dev: a device on the devlend bus that was added
  * @state: the new state, as its "state" attribute reads
  *
- * Emits a change uevent with DEVLEND_STATE=@state, and wakes who polls the attribute. Nothing
- * depends on anyone listening.
+ * Emits a change uevent with DEVLEND_STATE=@state, and wakes who polls the attribute.
+ * Nothing depends on anyone listening.
  *
  * Context: process, sleeps.
  */
 void devlend_state_changed(struct device *dev, const char *state)
 {
 	char env[BUS_STATE_ENV_MAX];
-	char *envp[] = { env, NULL };
+	char *envp[2] = { env };
 
 	snprintf(env, sizeof(env), "DEVLEND_STATE=%s", state);
 	sysfs_notify(&dev->kobj, NULL, "state");
@@ -57,7 +58,8 @@ EXPORT_SYMBOL_GPL(devlend_state_changed);
 /**
  * devlend_debugfs_root() - where the read-only dumps lie
  *
- * Context: any. Return: the directory, owned by the core; an error pointer without debugfs,
+ * Context: any.
+ * Return: the directory, owned by the core; an error pointer without debugfs,
  * which every debugfs call accepts as a parent.
  */
 struct dentry *devlend_debugfs_root(void)
@@ -69,7 +71,8 @@ EXPORT_SYMBOL_GPL(devlend_debugfs_root);
 /**
  * devlend_bus_init() - register the bus
  *
- * Context: module init. Return: 0 or a negative errno.
+ * Context: module init.
+ * Return: 0 or a negative errno.
  */
 int devlend_bus_init(void)
 {

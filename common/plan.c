@@ -3,29 +3,30 @@
  * The window planner: which regions of this host go through which inbound window.
  *
  * A window is a range of local bus addresses that starts at an aligned base and is at most
- * size_max bytes long. NTBs differ in the alignment: Intel wants the base aligned to the whole
- * BAR, so a base is aligned down and the region lies at an offset; and a region that crosses a
- * multiple of the alignment may fit in no window of its own size. A region never straddles
- * windows; one window may hold many regions.
+ * size_max bytes long. NTBs differ in the alignment: Intel wants the base aligned to the
+ * whole BAR, so a base is aligned down and the region lies at an offset; and a region that
+ * crosses a multiple of the alignment may fit in no window of its own size. A region never
+ * straddles windows; one window may hold many regions.
  *
- * Called by window.c before anything is programmed, and by the unit tests. Pure arithmetic: no
- * kernel state, no locks, any context, about 4 KiB of work at most.
+ * Called by window.c before anything is programmed, and by the unit tests. Pure arithmetic:
+ * no kernel state, no locks, any context, about 4 KiB of work at most.
  *
  * How it decides:
  *
  *  - What lies in reach of an open window goes there; of several the one that grows least.
- *  - For the rest, the fewest closed windows are opened; among equals those whose sizes add up
- *    to least. All subsets of windows are looked at (there are at most 256).
+ *  - For the rest, the fewest closed windows are opened; among equals those whose sizes add
+ *    up to least. All subsets of windows are looked at (there are at most 256).
  *
- * Whether a subset will do: sort the regions by their first byte. The first region without a
- * place needs some window, and that window reaches furthest when its base is as high as this
- * region and the alignment allow. All that then fits is a run of the sorted order, up to the
- * first region that does not: if a later one would fit as well, the window that takes the
- * skipped region starts no later and ends later, so it holds the later one too. So "how
- * many regions of the sorted order can the windows in this subset hold" is one number,
- * computed for each subset from the subsets with one window less.
+ * Whether a subset will do: sort the regions by their first byte. The first region without
+ * a place needs some window, and that window reaches furthest when its base is as high as
+ * this region and the alignment allow. All that then fits is a run of the sorted order, up
+ * to the first region that does not: if a later one would fit as well, the window that
+ * takes the skipped region starts no later and ends later, so it holds the later one too.
+ * So "how many regions of the sorted order can the windows in this subset hold" is one
+ * number, computed for each subset from the subsets with one window less.
  *
- * Ends are inclusive throughout, so a region may end with the last byte of the address space.
+ * Ends are inclusive throughout, so a region may end with the last byte of the address
+ * space.
  */
 #include <linux/bitops.h>
 #include <linux/errno.h>
@@ -282,8 +283,8 @@ static void plan_explain(const struct plan_state *p, struct devlend_plan_short *
  * @regions: number of regions, at most %DEVLEND_PLAN_REGIONS_MAX
  * @why: filled in when there is no place
  *
- * Both arrays are changed in place, and are scratch on failure. A window that was open keeps
- * its base, and never shrinks.
+ * Both arrays are changed in place, and are scratch on failure. A window that was open
+ * keeps its base, and never shrinks.
  *
  * Context: any.
  * Return: 0; -ENOSPC with *@why filled in; -EINVAL for a region of size 0, one that wraps

@@ -2,21 +2,22 @@
 /*
  * Memory windows: what of this host the peer reaches, and by what the peer is reached.
  *
- * Inbound windows are planned (plan.c), programmed (window_hw.c), and owned here: for each, where it
- * is open and which regions use it. Outbound windows, apertures, are merely looked up: the
- * peer programs them. The modules above call devlend_expose() for what the peer
- * is to reach, tell it the window and offset, and devlend_unexpose() at the end. A window is open as
- * long as it has a user, and no larger than its users need.
+ * Inbound windows are planned (plan.c), programmed (window_hw.c), and owned here: for each,
+ * where it is open and which regions use it. Outbound windows, apertures, are merely looked
+ * up: the peer programs them. The modules above call devlend_expose() for what the peer is
+ * to reach, tell it the window and offset, and devlend_unexpose() at the end. A window is
+ * open as long as it has a user, and no larger than its users need.
  *
- * All or none: the plan is made before anything is touched, and what was opened is taken back when
- * a later window fails.
+ * All or none: the plan is made before anything is touched, and what was opened is taken
+ * back when a later window fails.
  *
  * Whether the translation is right can only be seen from the other side; the modules above
  * probe it before they use it.
  *
- * Lock order: link's NTB lock (shared), then &devlend_windows.lock. Neither is taken inside the
- * other way, and nothing is taken inside the latter. Context: process throughout; never under the link's
- * spinlocks. The NTB may be removed under the rescan lock, so none of this waits for that lock.
+ * Lock order: link's NTB lock (shared), then &devlend_windows.lock. Neither is taken inside
+ * the other way, and nothing is taken inside the latter. Context: process throughout; never
+ * under the link's spinlocks. The NTB may be removed under the rescan lock, so none of this
+ * waits for that lock.
  */
 #define pr_fmt(fmt) "devlend: " fmt
 
@@ -33,7 +34,10 @@
 /* Room for the sizes of all windows in one line. */
 #define WINDOW_LIST_MAX	(DEVLEND_PLAN_WINDOWS_MAX * 48)
 
-#define WINDOW_KIB(bytes)	(((bytes) >> 10) + !!((bytes) & 1023))
+static u64 window_kib(u64 bytes)
+{
+	return (bytes >> 10) + !!(bytes & 1023);
+}
 
 /* --- apertures -------------------------------------------------------------- */
 
@@ -41,7 +45,8 @@
  * devlend_aperture_count() - number of outbound windows
  * @link: the link
  *
- * Context: process. Return: the number; 0 when the NTB is gone.
+ * Context: process.
+ * Return: the number; 0 when the NTB is gone.
  */
 unsigned int devlend_aperture_count(struct devlend_link *link)
 {
@@ -77,8 +82,9 @@ static int aperture_find_bar(struct pci_dev *pdev, const struct devlend_aperture
  * @window: index, below devlend_aperture_count()
  * @out: filled in
  *
- * Context: process. Return: 0; -ENODEV when the NTB is gone; -EINVAL for an index that is not; -ENXIO for a
- * window in none of the function's BARs.
+ * Context: process.
+ * Return: 0; -ENODEV when the NTB is gone; -EINVAL for an index that is
+ * not; -ENXIO for a window in none of the function's BARs.
  */
 int devlend_aperture_get(struct devlend_link *link, unsigned int window,
 			 struct devlend_aperture *out)
@@ -115,16 +121,14 @@ static void windows_explain(struct devlend_windows *ws, const struct devlend_exp
 	for (i = 0; i < ws->count; i++) {
 		const struct devlend_window *win = &ws->win[i];
 
+		len += scnprintf(list + len, sizeof(list) - len, "; window %u: %s %llu KiB", i,
+				 win->open ? "in use, up to" : "free,", win->size_max >> 10);
 		if (win->open)
-			len += scnprintf(list + len, sizeof(list) - len, "; window %u: open at 0x%llx, up to %llu KiB",
-					 i, win->base, win->size_max >> 10);
-		else
-			len += scnprintf(list + len, sizeof(list) - len, "; window %u: free, %llu KiB",
-					 i, win->size_max >> 10);
+			len += scnprintf(list + len, sizeof(list) - len, " from 0x%llx", win->base);
 	}
 	dev_err(&ws->link->dev,
 		"no window for 0x%llx bytes at 0x%llx: needed %llu KiB from an aligned base, available %llu KiB%s\n",
-		r->size, r->bus_addr, WINDOW_KIB(why->need), why->have >> 10, list);
+		r->size, r->bus_addr, window_kib(why->need), why->have >> 10, list);
 }
 
 static int windows_plan(struct devlend_windows *ws, const struct devlend_exposed *region,
@@ -253,13 +257,15 @@ static int windows_expose(struct devlend_windows *ws, struct ntb_dev *ntb,
  * @region: what is to be reached; window and offset are filled in
  * @n: number of regions, at most %DEVLEND_PLAN_REGIONS_MAX
  *
- * All or none. The caller owns @region, and closes it by devlend_unexpose(). The memory must stay what
- * it is until then, and be mapped for the NTB function where this host has an IOMMU.
+ * All or none. The caller owns @region, and closes it by devlend_unexpose(). The memory
+ * must stay what it is until then, and be mapped for the NTB function where this host has
+ * an IOMMU.
  *
  * Context: process, sleeps (up to minutes on some NTBs).
  * Return: 0; -ENODEV when the NTB is gone; -ENOTCONN while its link is down; -ENOSPC when
- * there is no place, what was needed and available being logged; -EINVAL for a region of size 0 or that
- * wraps; -EOPNOTSUPP for an NTB that cannot; else what the NTB's driver said.
+ * there is no place, what was needed and available being logged; -EINVAL for a region of
+ * size 0 or that wraps; -EOPNOTSUPP for an NTB that cannot; else what the NTB's driver
+ * said.
  */
 int devlend_expose(struct devlend_link *link, struct devlend_exposed *region, unsigned int n)
 {
@@ -290,9 +296,9 @@ EXPORT_SYMBOL_GPL(devlend_expose);
  * @region: as devlend_expose() left it; those that are not open are skipped
  * @n: number of regions
  *
- * On return the peer reaches of these regions only what others still expose; on NTBs without an IOMMU
- * or a limit that may be more, see Documentation/porting.rst. After the NTB is gone only marks
- * the regions.
+ * On return the peer reaches of these regions only what others still expose; on NTBs
+ * without an IOMMU or a limit that may be more, see Documentation/porting.rst. After the
+ * NTB is gone only marks the regions.
  *
  * Context: process, sleeps (up to minutes on some NTBs).
  */
@@ -328,8 +334,9 @@ EXPORT_SYMBOL_GPL(devlend_unexpose);
  * devlend_windows_init() - begin to manage a link's windows
  * @link: being made; named, and its NTB is there
  *
- * Nothing is programmed. Context: process. Return: 0 or -ENOMEM; &devlend_link.windows is set, and
- * freed by devlend_windows_release().
+ * Nothing is programmed. Context: process.
+ * Return: 0 or -ENOMEM; &devlend_link.windows is
+ * set, and freed by devlend_windows_release().
  */
 int devlend_windows_init(struct devlend_link *link)
 {
@@ -358,8 +365,8 @@ int devlend_windows_init(struct devlend_link *link)
  * devlend_windows_gone() - the NTB goes away: close all windows
  * @link: the link
  *
- * Regions that are still exposed count as closed from here on. Context: process, sleeps; the
- * NTB still works, or fails each access; the rescan lock may be held by the caller.
+ * Regions that are still exposed count as closed from here on. Context: process, sleeps;
+ * the NTB still works, or fails each access; the rescan lock may be held by the caller.
  */
 void devlend_windows_gone(struct devlend_link *link)
 {

@@ -51,8 +51,8 @@ struct devlend_window {
 /**
  * struct devlend_windows - the inbound windows of a link
  * @link: whose they are; holds no reference, the link owns this
- * @lock: protects all that follows. Taken inside the link's NTB lock, held while windows are
- *	programmed (up to minutes on some NTBs), takes nothing inside
+ * @lock: protects all that follows. Taken inside the link's NTB lock, held while windows
+ *	are programmed (up to minutes on some NTBs), takes nothing inside
  * @wq: programs windows, see window_hw.c
  * @dir: debugfs directory of the link
  * @quirks: %DEVLEND_NTB_WHOLE_WINDOWS and following
@@ -64,7 +64,7 @@ struct devlend_window {
  */
 struct devlend_windows {
 	struct devlend_link *link;
-	struct mutex lock;
+	struct mutex lock;	/* see above */
 	struct workqueue_struct *wq;
 	struct dentry *dir;
 	unsigned int quirks;

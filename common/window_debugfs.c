@@ -2,8 +2,8 @@
 /*
  * A read-only dump of a link's windows: debugfs devlend/<link>/windows.
  *
- * For people, not for programs: its form may change. The file is removed before the windows'
- * state is freed; debugfs waits for readers. Context: process.
+ * For people, not for programs: its form may change. The file is removed before the
+ * windows' state is freed; debugfs waits for readers. Context: process.
  */
 #include <linux/debugfs.h>
 #include <linux/device.h>

@@ -2,22 +2,23 @@
 /*
  * Programming inbound windows, by the kernel's NTB interface.
  *
- * Called by window.c alone, which decides what is to be open; here is how. What each NTB driver
- * makes of it, and what is proven by that, is a table in Documentation/porting.rst.
+ * Called by window.c alone, which decides what is to be open; here is how. What each NTB
+ * driver makes of it, and what is proven by that, is a table in Documentation/porting.rst.
  *
- *  - A window is closed by ntb_mw_set_trans() with the base that it has and size 0. Never by
- *    ntb_mw_clear_trans(): most drivers lack the operation, and the fall-back programs base 0
- *    while the old limit still stands, so traffic lands in low memory.
+ *  - A window is closed by ntb_mw_set_trans() with the base that it has and size 0. Never
+ *    by ntb_mw_clear_trans(): most drivers lack the operation, and the fall-back programs
+ *    base 0 while the old limit still stands, so traffic lands in low memory.
  *  - It moves by closing, flushing and opening. The flush is a read of the NTB function's
  *    config space: its completion pushes all that passed the window before.
- *  - A window of which this core does not know that it is closed (a client before it may have left
- *    it open) is closed at the base that it is to have, then opened.
+ *  - A window of which this core does not know that it is closed (a client before it may
+ *    have left it open) is closed at the base that it is to have, then opened.
  *  - A driver that reports an error has often written base 0 already. Whatever failed is
  *    followed by closing.
  *
- * Context: process. Some drivers sleep *interruptibly* for their hardware and give -EINTR when the caller
- * has a signal, having reset the hardware's request; so they are called from a worker, which has none.
- * All functions want &devlend_windows.lock held and a hold on the NTB.
+ * Context: process. Some drivers sleep *interruptibly* for their hardware and give -EINTR
+ * when the caller has a signal, having reset the hardware's request; so they are called
+ * from a worker, which has none. All functions want &devlend_windows.lock held and a hold
+ * on the NTB.
  */
 #define pr_fmt(fmt) "devlend: " fmt
 
@@ -35,9 +36,9 @@
 #define WINDOW_PEER	0
 
 /*
- * Drivers of which more is known than they say. Switchtec replaces the address bits from log2(size) up, so
- * only a power of two, aligned to itself, translates as meant, while its driver names 4 KiB. The closing of
- * the others is discussed in Documentation/porting.rst.
+ * Drivers of which more is known than they say. Switchtec replaces the address bits from
+ * log2(size) up, so only a power of two, aligned to itself, translates as meant, while its
+ * driver names 4 KiB. The closing of the others is discussed in Documentation/porting.rst.
  */
 static const struct {
 	const char *driver;
@@ -53,7 +54,8 @@ static const struct {
  * devlend_window_quirks() - what is known of the driver of an NTB
  * @ntb: the NTB
  *
- * Context: process. Return: a mask of %DEVLEND_NTB_WHOLE_WINDOWS and following.
+ * Context: process.
+ * Return: a mask of %DEVLEND_NTB_WHOLE_WINDOWS and following.
  */
 unsigned int devlend_window_quirks(struct ntb_dev *ntb)
 {
@@ -143,11 +145,12 @@ static void window_read_limits(struct devlend_windows *ws, struct ntb_dev *ntb, 
  * @ws: the link's windows
  * @ntb: the NTB
  *
- * Only possible while the NTB's link is up: some drivers learn the windows from the peer. So
- * it is done each time, for the windows that are not open.
+ * Only possible while the NTB's link is up: some drivers learn the windows from the peer.
+ * So it is done each time, for the windows that are not open.
  *
- * Context: process. Return: 0; -ENOTCONN while the link is down; -EOPNOTSUPP for an NTB whose windows
- * are programmed from the other side.
+ * Context: process.
+ * Return: 0; -ENOTCONN while the link is down; -EOPNOTSUPP for an NTB
+ * whose windows are programmed from the other side.
  */
 int devlend_window_limits(struct devlend_windows *ws, struct ntb_dev *ntb)
 {
@@ -177,7 +180,8 @@ int devlend_window_limits(struct devlend_windows *ws, struct ntb_dev *ntb)
  * Whatever the NTB says, the window counts as closed afterwards: its users are gone. That
  * the NTB refused is logged and remembered, and it is closed again before it is opened.
  *
- * Context: process, sleeps. Return: 0, or what the NTB's driver said.
+ * Context: process, sleeps.
+ * Return: 0, or what the NTB's driver said.
  */
 int devlend_window_close(struct devlend_windows *ws, struct ntb_dev *ntb, unsigned int index)
 {
@@ -203,7 +207,9 @@ int devlend_window_close(struct devlend_windows *ws, struct ntb_dev *ntb, unsign
  * @base: bus address of its first byte here, aligned
  * @size: bytes
  *
- * Context: process, sleeps. Return: 0; else what the NTB's driver said, the window being closed.
+ * Context: process, sleeps.
+ * Return: 0; else what the NTB's driver said, the window being
+ * closed.
  */
 int devlend_window_open(struct devlend_windows *ws, struct ntb_dev *ntb, unsigned int index,
 			u64 base, u64 size)
@@ -211,7 +217,7 @@ int devlend_window_open(struct devlend_windows *ws, struct ntb_dev *ntb, unsigne
 	struct devlend_window *win = &ws->win[index];
 	int rc;
 
-	/* that this fails is no reason to stop: opening verifies base and limit where that can be done */
+	/* no reason to stop if this fails: opening verifies what can be verified */
 	if (!win->closed)
 		window_set(ws, ntb, index, base, 0);
 	rc = window_set(ws, ntb, index, base, size);
@@ -237,8 +243,9 @@ int devlend_window_open(struct devlend_windows *ws, struct ntb_dev *ntb, unsigne
  *
  * Traffic may pass meanwhile: the base is written again as it was, the limit changes.
  *
- * Context: process, sleeps. Return: 0; else what the NTB's driver said. The window is then as it was;
- * if even that fails, closed.
+ * Context: process, sleeps.
+ * Return: 0; else what the NTB's driver said. The window is then
+ * as it was; if even that fails, closed.
  */
 int devlend_window_resize(struct devlend_windows *ws, struct ntb_dev *ntb, unsigned int index,
 			  u64 size)
