@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# devlend: PCIe device lending over non-transparent bridges. "make help" lists the targets.
+#
+# "make modules" builds where it stands, as out-of-tree modules do. All that the rig and the
+# checks make goes to build/, and modules for the rig's kernels are built in copies there.
+
+TOP := $(CURDIR)
+BUILD := $(TOP)/build
+KDIR ?= /lib/modules/$(shell uname -r)/build
+NTB_SYMVERS ?=
+PYTHON ?= /usr/bin/python3
+PYTEST := $(PYTHON) -m pytest -c $(TOP)/tests/pytest.ini
+RIG := $(TOP)/tests/rig
+
+.DEFAULT_GOAL := modules
+
+# --- the modules ---------------------------------------------------------------
+
+# The build tree's own word on the NTB bus: y, m, or nothing.
+NTB_CONFIG := $(shell sed -n 's/^CONFIG_NTB=//p' $(KDIR)/include/config/auto.conf 2>/dev/null)
+
+KBUILD := $(MAKE) -C $(KDIR) M=$(TOP) DEVLEND_SRC=$(TOP)
+ifneq ($(NTB_SYMVERS),)
+KBUILD += KBUILD_EXTRA_SYMBOLS=$(abspath $(NTB_SYMVERS))
+endif
+ifeq ($(NTB_CONFIG),)
+# What the kernel's headers would have defined: the NTB modules are somebody's own build.
+KBUILD += KCFLAGS="$(KCFLAGS) -DCONFIG_NTB_MODULE=1 -DCONFIG_NTB_MSI=1"
+endif
+
+modules modules_install: kernel-usable
+	+$(KBUILD) $@
+
+kernel-usable:
+	@if [ ! -e "$(KDIR)/Makefile" ]; then \
+		echo "devlend: no kernel build tree in $(KDIR): install the kernel's headers, or give KDIR=..." >&2; \
+		exit 1; \
+	fi
+	@if [ -z "$(NTB_CONFIG)" ] && [ -z "$(NTB_SYMVERS)" ]; then \
+		echo "devlend: the kernel of $(KDIR) has no CONFIG_NTB: build its drivers/ntb as modules (README.md says how) and give NTB_SYMVERS=<that build>/Module.symvers" >&2; \
+		exit 1; \
+	fi
+	@if [ -n "$(NTB_SYMVERS)" ] && [ ! -r "$(NTB_SYMVERS)" ]; then \
+		echo "devlend: NTB_SYMVERS=$(NTB_SYMVERS) cannot be read" >&2; \
+		exit 1; \
+	fi
+
+# --- the rig --------------------------------------------------------------------
+
+rig:
+	$(RIG)/setup.sh check
+
+ntbsim:
+	+$(MAKE) -C tools/ntbsim
+
+modules-%:
+	$(RIG)/build-modules.sh $* $(if $(W),W=$(W)) $(if $(C),C=$(C))
+
+demo:
+	$(RIG)/setup.sh demo
+	+$(MAKE) --no-print-directory ntbsim modules-6.12
+	$(PYTHON) tests/e2e/demo.py
+
+# --- the checks -----------------------------------------------------------------
+# Each check is a pytest test, so that pytest's last line counts all of them.
+
+check: rig
+	$(PYTEST) tests/check tests/e2e
+
+kunit: modules-checking
+	$(PYTEST) tests/check/test_kunit.py
+
+e2e: ntbsim modules-6.12 modules-checking
+	$(PYTEST) tests/e2e
+
+lint:
+	$(PYTEST) tests/check/test_lint.py
+
+# --- the rest -------------------------------------------------------------------
+
+clean:
+	@if [ -e "$(KDIR)/Makefile" ]; then $(KBUILD) clean; fi
+	rm -rf $(BUILD)
+
+help:
+	@echo 'modules          the three kernel modules, for the running kernel, or:'
+	@echo '                 KDIR=<kernel build tree> NTB_SYMVERS=<Module.symvers of its NTB drivers>'
+	@echo 'modules_install  install them'
+	@echo 'demo             two virtual hosts: lend an NVMe drive, use it, give it back (root)'
+	@echo 'check            everything below, on all supported kernels (root)'
+	@echo 'rig              fetch and build what demo and check need, into /var/cache/devlend (root)'
+	@echo 'ntbsim           the NTB made of software'
+	@echo 'modules-KERNEL   modules for a kernel of the rig: 6.1, 6.12, 7.x, checking; W=1 C=2 pass through'
+	@echo 'kunit            the unit tests, in a virtual machine'
+	@echo 'e2e              the tests with two virtual hosts'
+	@echo 'lint             checkpatch, sparse, kernel-doc, shellcheck'
+	@echo 'clean            remove what was built; the rig stays ("tests/rig/setup.sh clean")'
+
+.PHONY: modules modules_install kernel-usable rig ntbsim demo check kunit e2e lint clean help

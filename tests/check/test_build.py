@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The modules build for every supported kernel without a warning, and say so where they cannot."""
+
+import re
+
+import pytest
+from rig import paths
+
+KERNELS = ("6.1", "6.12", "7.x", "checking")
+MODULES = {"devlend_core", "devlend_lender", "devlend_borrower"}
+
+# of the kernel's headers package, not of the modules
+NOT_OURS = re.compile(r"warning: pahole version differs|The kernel was built with: |You are using: ")
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_builds_without_warnings(command, kernel):
+    done = command(paths.TOP / "tests/rig/build-modules.sh", kernel, "W=1", timeout=1800)
+    said = [line for line in done.stdout.splitlines() if line.strip() and not NOT_OURS.search(line)]
+    if done.returncode or said:
+        pytest.fail(f"status {done.returncode}\n{done.stdout}", pytrace=False)
+    built = {module.stem for module in paths.kernel(kernel).built_modules}
+    assert built == MODULES | ({"devlend_kunit"} if kernel == "checking" else set())
+
+
+def test_kernel_without_ntb(command, tmp_path):
+    """One line says what is missing and how to supply it."""
+    (tmp_path / "include/config").mkdir(parents=True)
+    (tmp_path / "include/config/auto.conf").write_text("CONFIG_MODULES=y\n")
+    (tmp_path / "Makefile").write_text("modules:\n\t@echo must not be reached\n")
+    done = command("make", "-s", "modules", f"KDIR={tmp_path}")
+    said = [line for line in done.stdout.splitlines() if line.startswith("devlend: ")]
+    assert done.returncode != 0
+    assert len(said) == 1 and "CONFIG_NTB" in said[0] and "NTB_SYMVERS" in said[0]
+    assert "must not be reached" not in done.stdout
+
+
+def test_no_kernel_tree(command, tmp_path):
+    done = command("make", "-s", "modules", f"KDIR={tmp_path}")
+    assert done.returncode != 0
+    assert f"devlend: no kernel build tree in {tmp_path}" in done.stdout
+
+
+def test_ntbsim_builds(command):
+    done = command("make", "-s", "-C", "tools/ntbsim")
+    assert done.returncode == 0, done.stdout
+    assert not done.stdout.strip()
