@@ -3,10 +3,13 @@
  * The beat: a word that counts, written to the peer without a bell, and the peer's, sampled.
  *
  * A peer whose beat stands still for the link's time-out is dead, whatever the NTB says of the
- * link: this is the primary sign of death. The timer also gives the worker a look at
- * the words while something is outstanding, so that a lost bell costs time only.
+ * link: this is the primary sign of death. The timer also looks whether the peer wrote
+ * something that the worker has not seen, and whether something of ours is on its way for long,
+ * so that a lost bell costs time only.
  *
- * Context: a timer (softirq); it touches the transport, so it is stopped before the NTB goes.
+ * Who calls it: link.c starts and stops it. Context: a timer (softirq); it takes no lock. It
+ * touches the transport, so it is stopped before the NTB goes. What it reads of the worker's
+ * state may be old: the worker decides.
  */
 #include <linux/jiffies.h>
 
@@ -20,7 +23,10 @@ static bool beat_wants_look(struct devlend_link *link)
 		return true;
 	if (READ_ONCE(link->sleep.flying) || READ_ONCE(link->atomic.busy))
 		return true;
-	if (link->transport.ops->read(&link->transport, DEVLEND_WORD_EPOCH) != READ_ONCE(link->peer_epoch))
+	if (devlend_link_read(link, DEVLEND_WORD_HELLO) != READ_ONCE(link->peer_hello) ||
+	    devlend_link_read(link, DEVLEND_WORD_EPOCH) != READ_ONCE(link->peer_epoch))
+		return true;
+	if (devlend_lane_sleep_peek(&link->sleep) || devlend_lane_atomic_peek(&link->atomic))
 		return true;
 	return devlend_beat_is_silent(link);
 }
@@ -28,11 +34,10 @@ static bool beat_wants_look(struct devlend_link *link)
 static void beat_tick(struct timer_list *timer)
 {
 	struct devlend_link *link = timer_container_of(link, timer, beat_timer);
-	struct devlend_transport *t = &link->transport;
-	u32 beat = t->ops->read(t, DEVLEND_WORD_BEAT);
+	u32 beat = devlend_link_read(link, DEVLEND_WORD_BEAT);
 
 	if (READ_ONCE(link->state) != DEVLEND_LINK_DOWN)
-		t->ops->write(t, DEVLEND_WORD_BEAT, ++link->beat);
+		devlend_link_write(link, DEVLEND_WORD_BEAT, ++link->beat);
 	if (beat != link->beat_seen) {
 		link->beat_seen = beat;
 		WRITE_ONCE(link->beat_changed, jiffies);
@@ -58,10 +63,11 @@ bool devlend_beat_is_silent(struct devlend_link *link)
 /**
  * devlend_beat_init() - start to beat
  * @link: the link; its transport is ready
+ *
+ * Context: process.
  */
 void devlend_beat_init(struct devlend_link *link)
 {
-	link->beat_timeout_ms = DEVLEND_BEAT_TIMEOUT_MS;
 	link->beat_changed = jiffies;
 	timer_setup(&link->beat_timer, beat_tick, 0);
 	mod_timer(&link->beat_timer, jiffies + msecs_to_jiffies(DEVLEND_BEAT_PERIOD_MS));

@@ -3,20 +3,23 @@
  * Calls over the sleeping lane: a request that waits for its reply, and the peer's requests.
  *
  * Who calls it: the modules above (devlend_call, process context), the link's worker (deliver,
- * cancel, hello). It owns a struct call_out per call that waits, reference counted between the caller and the
- * link's list, and a struct call_in per request of the peer that is being served.
+ * cancel, hello). It owns a struct call_out per call that waits, reference counted between the
+ * caller and the link's list, and a struct call_in per request of the peer that is being
+ * served.
  *
- * Locks: link->lock for the list of calls that wait. Services are called from a workqueue, with no lock held, several at
- * a time, at most DEVLEND_REQUESTS_MAX per link; what the peer asks beyond is told "busy".
+ * Locks: link->lock for the list of calls that wait. Services are called from a workqueue, with
+ * no lock held, several at a time, at most DEVLEND_REQUESTS_MAX per link; what the peer asks
+ * beyond is told "busy".
  *
- * The peer is not trusted: a reply is matched by its number and operation, its length bounded by the caller's
- * buffer; a request's text is a private copy.
+ * The peer is not trusted: a reply is matched by its number and operation, its length bounded
+ * by the caller's buffer; a request's text is a private copy.
  */
 #define pr_fmt(fmt) "devlend: " fmt
 
 #include <linux/crc32.h>
 #include <linux/kref.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 
 #include <devlend/compat.h>
 
@@ -67,6 +70,9 @@ struct call_in {
 	u8 buf[2][DEVLEND_MSG_PAYLOAD_MAX] __aligned(8);
 };
 
+/* Serves requests, of all links. Its works hold their links. */
+static struct workqueue_struct *call_wq;
+
 static void call_out_release(struct kref *ref)
 {
 	kfree(container_of(ref, struct call_out, ref));
@@ -101,8 +107,9 @@ static struct call_out *call_out_new(struct devlend_link *link, const struct dev
 	return out;
 }
 
-/* Put a call on the list and its message in the lane. On success the list holds a reference. */
-static int call_send(struct devlend_link *link, struct call_out *out, const struct devlend_call *call)
+/* Put a call on the list, which holds it until call_forget(), and its message in the lane. */
+static int call_send(struct devlend_link *link, struct call_out *out,
+		     const struct devlend_call *call, u32 session)
 {
 	struct devlend_wire_hdr hdr = {
 		.op = cpu_to_le16(call->op),
@@ -122,7 +129,7 @@ static int call_send(struct devlend_link *link, struct call_out *out, const stru
 
 	hdr.txid = cpu_to_le32(out->txid);
 	msg = call_message(&hdr, call->data, call->len);
-	err = msg ? devlend_lane_sleep_queue(&link->sleep, msg) : -ENOMEM;
+	err = msg ? devlend_lane_sleep_queue(&link->sleep, msg, session) : -ENOMEM;
 	if (!err) {
 		trace_devlend_request(link->id, true, call->op, out->txid, call->len);
 		atomic64_inc(&link->calls_sent);
@@ -149,26 +156,27 @@ static void call_forget(struct devlend_link *link, struct call_out *out)
  * @link: the link
  * @call: what is asked; see its description
  *
- * Context: process, sleeps until the answer, the end of the session or the time-out; never under the
- * rescan lock, since the peer's answer may need it there.
- * Return: 0; -EINVAL; -ENOMEM; -ENOTCONN: no session, or it ended; -ETIMEDOUT; -EPROTO: a reply that does not fit;
- * else the peer's status as errno.
+ * Context: process, sleeps until the answer, the end of the session or the time-out; never
+ * under the rescan lock, since the peer's answer may need it there.
+ * Return: 0; -EINVAL; -ENOMEM; -ENOTCONN: no session, or it ended; -ETIMEDOUT; -EPROTO: a reply
+ * that does not fit; else the peer's status as errno.
  */
 int devlend_call(struct devlend_link *link, struct devlend_call *call)
 {
 	unsigned int ms = call->timeout_ms ?: DEVLEND_CALL_TIMEOUT_MS;
+	u32 session = READ_ONCE(link->up_session);
 	struct call_out *out;
 	int err;
 
 	if (call->len % 4 || call->len > DEVLEND_MSG_PAYLOAD_MAX ||
-	    call->reply_max > DEVLEND_MSG_PAYLOAD_MAX)
+	    call->reply_max > DEVLEND_MSG_PAYLOAD_MAX || (call->reply_max && !call->reply))
 		return -EINVAL;
-	if (!devlend_link_is_up(link))
+	if (!session)
 		return -ENOTCONN;
 	out = call_out_new(link, call);
 	if (!out)
 		return -ENOMEM;
-	err = call_send(link, out, call);
+	err = call_send(link, out, call, session);
 	if (!err)
 		err = wait_for_completion_timeout(&out->done, msecs_to_jiffies(ms)) ?
 			out->err : -ETIMEDOUT;
@@ -241,11 +249,21 @@ int devlend_call_hello(struct devlend_link *link)
 		return -ENOMEM;
 	out->hello = true;
 	call_hello_fill(link, &hello);
-	err = call_send(link, out, &call);
+	err = call_send(link, out, &call, link->session);
 	if (err)
 		call_forget(link, out);
 	kref_put(&out->ref, call_out_release);
 	return err;
+}
+
+static void call_hello_answered(struct devlend_link *link, const struct call_out *out)
+{
+	bool ok = !out->err && call_hello_take(link, out->reply, out->reply_len) == DEVLEND_OK;
+
+	if (!ok)
+		dev_err_ratelimited(&link->dev, "the handshake failed (%d): install the same version on both hosts\n",
+				    out->err);
+	devlend_link_hello_done(link, ok, false, !ok);
 }
 
 static void call_take_reply(struct devlend_link *link, const struct devlend_wire_hdr *hdr,
@@ -272,11 +290,8 @@ static void call_take_reply(struct devlend_link *link, const struct devlend_wire
 		memcpy(found->reply, payload, len);
 		found->reply_len = len;
 	}
-	if (found->hello) {
-		bool ok = !found->err && call_hello_take(link, found->reply, found->reply_len) == DEVLEND_OK;
-
-		devlend_link_hello_done(link, ok, false);
-	}
+	if (found->hello)
+		call_hello_answered(link, found);
 	complete(&found->done);
 	kref_put(&found->ref, call_out_release);
 }
@@ -293,17 +308,10 @@ static void call_reply(struct devlend_link *link, const struct devlend_request *
 		.handle.random = cpu_to_le32(rq->handle.random),
 		.len = cpu_to_le16(rq->reply_len),
 	};
-	struct devlend_msg *msg;
-	u32 now;
+	struct devlend_msg *msg = call_message(&hdr, rq->reply, rq->reply_len);
 
-	spin_lock(&link->lock);
-	now = link->session;
-	spin_unlock(&link->lock);
-	if (now != session)
-		return;
-	msg = call_message(&hdr, rq->reply, rq->reply_len);
-	/* without memory for it the peer's call times out */
-	if (msg && !devlend_lane_sleep_queue(&link->sleep, msg))
+	/* no memory: the peer's call times out; another session: nobody waits for it */
+	if (msg && !devlend_lane_sleep_queue(&link->sleep, msg, session))
 		devlend_link_kick(link);
 	trace_devlend_reply(link->id, rq->op, txid, status, rq->reply_len);
 }
@@ -311,10 +319,16 @@ static void call_reply(struct devlend_link *link, const struct devlend_request *
 static void call_serve(struct work_struct *work)
 {
 	struct call_in *in = container_of(work, struct call_in, work);
-	enum devlend_status status = devlend_service_request(in->link, &in->rq);
+	enum devlend_status status = devlend_service_request(in->link, in->session, &in->rq);
 
-	if (status != DEVLEND_OK || in->rq.reply_len > in->rq.reply_max)
+	if (status != DEVLEND_OK)
 		in->rq.reply_len = 0;
+	if (in->rq.reply_len % 4 || in->rq.reply_len > in->rq.reply_max) {
+		dev_err_ratelimited(&in->link->dev, "the answer to operation 0x%04x has %zu bytes: not sent\n",
+				    in->rq.op, in->rq.reply_len);
+		in->rq.reply_len = 0;
+		status = DEVLEND_E_IO;
+	}
 	call_reply(in->link, &in->rq, in->txid, in->session, status);
 	atomic_dec(&in->link->requests);
 	devlend_link_put(in->link);
@@ -333,7 +347,7 @@ static void call_take_hello(struct devlend_link *link, const struct devlend_wire
 		rq.reply_len = sizeof(hello);
 	}
 	call_reply(link, &rq, le32_to_cpu(hdr->txid), link->session, status);
-	devlend_link_hello_done(link, false, status == DEVLEND_OK);
+	devlend_link_hello_done(link, false, status == DEVLEND_OK, status != DEVLEND_OK);
 }
 
 static void call_take_request(struct devlend_link *link, const struct devlend_wire_hdr *hdr,
@@ -361,7 +375,7 @@ static void call_take_request(struct devlend_link *link, const struct devlend_wi
 	in->rq.reply_max = sizeof(in->buf[1]);
 	INIT_WORK(&in->work, call_serve);
 	atomic64_inc(&link->calls_received);
-	queue_work(system_unbound_wq, &in->work);
+	queue_work(call_wq, &in->work);
 	return;
 busy:
 	atomic_dec(&link->requests);
@@ -413,4 +427,25 @@ void devlend_call_cancel_all(struct devlend_link *link)
 		kref_put(&out->ref, call_out_release);
 	}
 	spin_unlock(&link->lock);
+}
+
+/**
+ * devlend_calls_init() - make what serves requests
+ *
+ * Context: process. Return: 0 or -ENOMEM.
+ */
+int devlend_calls_init(void)
+{
+	call_wq = alloc_workqueue("devlend-serve", WQ_UNBOUND, 0);
+	return call_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * devlend_calls_exit() - the reverse; all links are gone
+ *
+ * Context: process; waits for requests that are being served, whose services are gone.
+ */
+void devlend_calls_exit(void)
+{
+	destroy_workqueue(call_wq);
 }

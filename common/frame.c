@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Codec of control words: seals a frame and checks one. Pure; used by both lanes.
+ * Codec of control words: seals a frame and checks one. Who calls it: both lanes and the unit
+ * tests. Pure: it owns nothing, takes no lock, and works in any context.
  *
  * The check covers the epochs of sender and receiver, so words that were left in the
  * scratchpads by an earlier life of either host are not taken for a frame.

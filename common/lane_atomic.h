@@ -36,16 +36,19 @@ typedef u8 (*devlend_atomic_serve_t)(void *ctx, u8 op, u32 d0, u32 d1);
  * @busy: it is not acknowledged yet
  * @rx_seq: number of the last frame accepted
  * @rx_status: what was answered to it
+ * @rx_ctl: control word of the peer that was looked at last, with success; 0 = none
  * @queue: operations, by id modulo the queue's length
- * @status: of operations that are done, by id modulo the queue's length
  * @next: id of the next operation to be queued
  * @started: id of the next operation to be sent
  * @done: id of the next operation to be acknowledged
+ * @status: what was answered to the operation before @done; 0 at first
  * @generation: counts openings, so that a waiter sees that its session ended
+ * @written: when our words were last written, jiffies
  * @rejected: frames that failed their check
+ * @refused: operations that were not answered with %DEVLEND_OK
  */
 struct devlend_lane_atomic {
-	raw_spinlock_t lock;
+	raw_spinlock_t lock;	/* protects all below */
 	struct devlend_transport *t;
 	devlend_atomic_serve_t serve;
 	void *ctx;
@@ -55,13 +58,16 @@ struct devlend_lane_atomic {
 	bool busy;
 	u8 rx_seq;
 	u8 rx_status;
+	u32 rx_ctl;
 	struct devlend_atomic_frame queue[DEVLEND_ATOMIC_QUEUE];
-	u8 status[DEVLEND_ATOMIC_QUEUE];
 	u32 next;
 	u32 started;
 	u32 done;
+	u8 status;
 	u32 generation;
+	unsigned long written;
 	u64 rejected;
+	u64 refused;
 };
 
 void devlend_lane_atomic_init(struct devlend_lane_atomic *lane, struct devlend_transport *t,
@@ -69,8 +75,10 @@ void devlend_lane_atomic_init(struct devlend_lane_atomic *lane, struct devlend_t
 void devlend_lane_atomic_open(struct devlend_lane_atomic *lane, struct devlend_pair pair);
 void devlend_lane_atomic_close(struct devlend_lane_atomic *lane);
 bool devlend_lane_atomic_poll(struct devlend_lane_atomic *lane);
+bool devlend_lane_atomic_peek(struct devlend_lane_atomic *lane);
 void devlend_lane_atomic_resend(struct devlend_lane_atomic *lane);
 int devlend_lane_atomic_post(struct devlend_lane_atomic *lane, u8 op, u32 d0, u32 d1);
 int devlend_lane_atomic_flush(struct devlend_lane_atomic *lane);
+bool devlend_lane_atomic_is_open(struct devlend_lane_atomic *lane);
 
 #endif /* DEVLEND_LANE_ATOMIC_H */

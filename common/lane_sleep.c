@@ -6,13 +6,15 @@
  * anyone who may take a spinlock (queue). It owns the messages that are queued.
  *
  * Stop and wait: the data words change only when the peer acknowledged the frame before. An
- * acknowledgement rewrites the control word alone. A frame that arrives twice (the acknowledgement was
- * lost) is acknowledged again by resend, not delivered again. Data words are written before the control
- * word; posted writes of one requester stay in order through the NTB, so a receiver that sees a control word
- * whose check holds has the data that belongs to it (pairs with the reads in sleep_read_frame()).
+ * acknowledgment rewrites the control word alone. A frame that arrives twice (the
+ * acknowledgment was lost) is acknowledged again by resend, not delivered again. Data words
+ * are written before the control word; posted writes of one requester stay in order through the
+ * NTB, so a receiver that sees a control word whose check holds has the data that belongs to it
+ * (pairs with the reads in sleep_read_frame()).
  */
 #include <linux/crc32.h>
 #include <linux/errno.h>
+#include <linux/jiffies.h>
 #include <linux/minmax.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -41,6 +43,7 @@ static void sleep_write_ctl(struct devlend_lane_sleep *lane, bool ring)
 	u32 ctl = devlend_frame_seal(lane->pair.mine, lane->pair.peer, DEVLEND_LANE_SLEEP, fields,
 				     lane->data, sleep_fields_words(fields));
 
+	lane->written = jiffies;
 	lane->t->ops->write(lane->t, DEVLEND_WORD_SLEEP_CTL, ctl);
 	if (ring)
 		lane->t->ops->ring(lane->t);
@@ -109,14 +112,19 @@ static bool sleep_read_frame(struct devlend_lane_sleep *lane, u32 *ctl, u32 *dat
 	unsigned int i, n;
 
 	*ctl = lane->t->ops->read(lane->t, DEVLEND_WORD_SLEEP_CTL);
+	if (*ctl == lane->rx_ctl)
+		return false;
 	n = sleep_fields_words(*ctl);
 	if (n <= lane->words) {
 		for (i = 0; i < n; i++)
 			data[i] = lane->t->ops->read(lane->t, sleep_word(i));
 		if (devlend_frame_check(lane->pair.peer, lane->pair.mine, DEVLEND_LANE_SLEEP,
-					*ctl, data, n))
+					*ctl, data, n)) {
+			WRITE_ONCE(lane->rx_ctl, *ctl);
 			return true;
+		}
 	}
+	/* a frame that is being written (its bell follows), or one of another life */
 	lane->rejected++;
 	return false;
 }
@@ -136,10 +144,12 @@ static void sleep_accept(struct devlend_lane_sleep *lane, u32 ctl, const u32 *da
 {
 	unsigned int i, n = sleep_fields_words(ctl);
 
-	if (ctl & DEVLEND_CTL_FIRST)
+	if (ctl & DEVLEND_CTL_FIRST) {
 		lane->rx_len = 0;
-	if (lane->rx_len + n * 4 > sizeof(lane->rx_buf)) {
-		lane->rx_len = 0;
+		lane->rx_begun = true;
+	}
+	if (!lane->rx_begun || lane->rx_len + n * 4 > sizeof(lane->rx_buf)) {
+		lane->rx_begun = false;
 		lane->rejected++;
 		return;
 	}
@@ -151,7 +161,7 @@ static void sleep_accept(struct devlend_lane_sleep *lane, u32 ctl, const u32 *da
 		lane->deliver(lane->ctx, lane->rx_buf, lane->rx_len);
 	else
 		lane->rejected++;
-	lane->rx_len = 0;
+	lane->rx_begun = false;
 }
 
 /**
@@ -171,7 +181,7 @@ void devlend_lane_sleep_init(struct devlend_lane_sleep *lane, struct devlend_tra
 	lane->ctx = ctx;
 }
 
-static void sleep_drop_queue(struct devlend_lane_sleep *lane, bool open)
+static void sleep_drop_queue(struct devlend_lane_sleep *lane, u32 session)
 {
 	struct devlend_msg *msg, *next;
 	LIST_HEAD(drop);
@@ -179,7 +189,7 @@ static void sleep_drop_queue(struct devlend_lane_sleep *lane, bool open)
 	spin_lock(&lane->lock);
 	list_splice_init(&lane->queue, &drop);
 	lane->queued = 0;
-	lane->open = open;
+	lane->session = session;
 	spin_unlock(&lane->lock);
 	list_for_each_entry_safe(msg, next, &drop, list)
 		kfree(msg);
@@ -190,11 +200,12 @@ static void sleep_drop_queue(struct devlend_lane_sleep *lane, bool open)
  * @lane: the lane
  * @pair: both epochs
  * @peer_words: words per direction that the peer has, checked by the caller
+ * @session: names the session for devlend_lane_sleep_queue(); not 0
  *
  * Context: the link's worker.
  */
 void devlend_lane_sleep_open(struct devlend_lane_sleep *lane, struct devlend_pair pair,
-			     unsigned int peer_words)
+			     unsigned int peer_words, u32 session)
 {
 	lane->pair = pair;
 	lane->words = min(lane->t->words, peer_words) - DEVLEND_WORDS_MIN + 1;
@@ -203,8 +214,9 @@ void devlend_lane_sleep_open(struct devlend_lane_sleep *lane, struct devlend_pai
 	lane->flying = 0;
 	lane->tx_seq = DEVLEND_SEQ_NONE;
 	lane->rx_seq = DEVLEND_SEQ_NONE;
-	lane->rx_len = 0;
-	sleep_drop_queue(lane, true);
+	lane->rx_ctl = 0;
+	lane->rx_begun = false;
+	sleep_drop_queue(lane, session);
 }
 
 /**
@@ -216,23 +228,26 @@ void devlend_lane_sleep_open(struct devlend_lane_sleep *lane, struct devlend_pai
 void devlend_lane_sleep_close(struct devlend_lane_sleep *lane)
 {
 	lane->pair = (struct devlend_pair){};
-	sleep_drop_queue(lane, false);
+	lane->flying = 0;
+	sleep_drop_queue(lane, 0);
 }
 
 /**
  * devlend_lane_sleep_queue() - send a message
  * @lane: the lane
  * @msg: from kmalloc; the lane frees it, also on failure
+ * @session: that it belongs to
  *
  * The caller queues the link's worker afterwards. Context: process.
- * Return: 0; -ENOTCONN without a session; -ENOBUFS when too many are queued.
+ * Return: 0; -ENOTCONN when that session has ended; -ENOBUFS when too many are queued.
  */
-int devlend_lane_sleep_queue(struct devlend_lane_sleep *lane, struct devlend_msg *msg)
+int devlend_lane_sleep_queue(struct devlend_lane_sleep *lane, struct devlend_msg *msg,
+			     u32 session)
 {
 	int err = 0;
 
 	spin_lock(&lane->lock);
-	if (!lane->open) {
+	if (!session || lane->session != session) {
 		err = -ENOTCONN;
 	} else if (lane->queued >= SLEEP_QUEUE_MAX) {
 		err = -ENOBUFS;
@@ -250,7 +265,7 @@ int devlend_lane_sleep_queue(struct devlend_lane_sleep *lane, struct devlend_msg
  * devlend_lane_sleep_poll() - take what the peer wrote, send what is due
  * @lane: the lane
  *
- * A frame that answers one and carries the next acknowledgement is written once for both.
+ * A frame that answers one and carries the next acknowledgment is written once for both.
  * Context: the link's worker. Return: true if there was something new.
  */
 bool devlend_lane_sleep_poll(struct devlend_lane_sleep *lane)
@@ -281,6 +296,17 @@ bool devlend_lane_sleep_poll(struct devlend_lane_sleep *lane)
 	else if (accepted)
 		sleep_write_ctl(lane, true);
 	return news || accepted;
+}
+
+/**
+ * devlend_lane_sleep_peek() - is there something that poll has not seen?
+ * @lane: the lane
+ *
+ * Context: any; the answer may be old.
+ */
+bool devlend_lane_sleep_peek(struct devlend_lane_sleep *lane)
+{
+	return lane->t->ops->read(lane->t, DEVLEND_WORD_SLEEP_CTL) != READ_ONCE(lane->rx_ctl);
 }
 
 /**

@@ -2,56 +2,45 @@
 /*
  * Links: made when the NTB bus gives us a device, taken down when it takes it away.
  *
- * This file owns the list of links and their lifetimes. A link is a device on the devlend
- * bus and lives as long as someone holds it; its NTB lives until devlend_link_remove(), which may run
- * under the rescan lock (hot-unplug, sysfs remove): nothing it waits for takes that lock.
+ * Who calls it: main.c for the NTB bus, bus.c at shutdown, and everyone above for references.
+ * It owns the links' lifetimes. A link is a device on the devlend bus and lives as long as
+ * someone holds it; its NTB lives until devlend_link_remove(), which may run under the rescan
+ * lock (hot-unplug, sysfs remove): nothing it waits for takes that lock.
  *
- * Taking down is set-up in reverse: no more events (ntb_clear_ctx), no bell, no timer, no work; session ended and the
- * peer told; services told, which lets go of windows and resources; windows closed; link disabled; NTB pointer cleared.
+ * Taking down is set-up in reverse: no more events (ntb_clear_ctx), no bell, no timer; the
+ * worker ends the session, tells the peer and does nothing any more; services are told, which
+ * lets go of windows and resources; windows closed; link disabled; NTB pointer cleared.
  *
- * Contexts of the NTB's callbacks: hard IRQ on most drivers. The atomic lane is served right there; all else is left to the
- * worker. No lock is held across ntb_link_enable() or _disable(): some drivers call link_event from within.
+ * Contexts of the NTB's callbacks: hard IRQ on most drivers, under a spinlock of the NTB core.
+ * The atomic lane is served right there; all else is left to the worker. No lock is held across
+ * ntb_link_enable() or _disable(): some drivers call link_event from within.
+ *
+ * Locks: ntb_rwsem here; see Documentation/locking.rst for all.
  */
 #define pr_fmt(fmt) "devlend: " fmt
 
 #include <linux/idr.h>
 #include <linux/ntb.h>
 #include <linux/pci.h>
+#include <linux/random.h>
 #include <linux/slab.h>
 
 #include <devlend/compat.h>
 
-#include "bus.h"
 #include "link.h"
-#include "trace.h"
 #include "window.h"
 
-static LIST_HEAD(link_list);
-/* protects link_list */
-static DEFINE_MUTEX(link_mutex);
 static DEFINE_IDA(link_ida);
 
 /**
  * devlend_link_kick() - have the worker look
  * @link: the link
  *
- * Context: any.
+ * Context: any; harmless after the link is gone.
  */
 void devlend_link_kick(struct devlend_link *link)
 {
 	queue_work(link->wq, &link->work);
-}
-
-/**
- * devlend_link_fail() - the peer did not answer: end the session
- * @link: the link
- *
- * Context: any; the worker does it.
- */
-void devlend_link_fail(struct devlend_link *link)
-{
-	WRITE_ONCE(link->failed, true);
-	devlend_link_kick(link);
 }
 
 static void link_ntb_link_event(void *ctx)
@@ -79,11 +68,11 @@ static void link_release(struct device *dev)
 {
 	struct devlend_link *link = to_devlend_link(dev);
 
-	devlend_windows_release(link);
-	if (link->notify_wq)
-		destroy_workqueue(link->notify_wq);
+	if (link->tell_wq)
+		destroy_workqueue(link->tell_wq);
 	if (link->wq)
 		destroy_workqueue(link->wq);
+	devlend_windows_release(link);
 	ida_free(&link_ida, link->id);
 	kfree(link);
 }
@@ -104,17 +93,17 @@ static struct devlend_link *link_alloc(struct ntb_dev *ntb)
 		kfree(link);
 		return NULL;
 	}
-	INIT_LIST_HEAD(&link->list);
 	INIT_LIST_HEAD(&link->pending);
 	init_rwsem(&link->ntb_rwsem);
 	spin_lock_init(&link->lock);
-	mutex_init(&link->notify_mutex);
 	INIT_WORK(&link->work, devlend_link_work);
-	INIT_WORK(&link->notify_work, devlend_service_notify);
+	devlend_service_link_init(link);
 	link->ntb = ntb;
+	link->session = 1;
 	link->epoch = get_random_u32() ?: 1;
+	link->beat_timeout_ms = DEVLEND_BEAT_TIMEOUT_MS;
 	device_initialize(&link->dev);
-	link->dev.bus = &devlend_bus_type;
+	link->dev.bus = DEVLEND_BUS;
 	link->dev.type = &link_type;
 	link->dev.parent = &ntb->dev;
 	link->dev.groups = devlend_link_groups;
@@ -144,7 +133,8 @@ static int link_start(struct devlend_link *link)
  * devlend_link_create() - begin to use an NTB
  * @ntb: given by the NTB bus; used until devlend_link_remove()
  *
- * Context: process. Return: the link, owned by the caller until devlend_link_remove(), or an error pointer.
+ * Context: process. Return: the link, owned by the caller until devlend_link_remove(), or an
+ * error pointer.
  */
 struct devlend_link *devlend_link_create(struct ntb_dev *ntb)
 {
@@ -162,31 +152,40 @@ struct devlend_link *devlend_link_create(struct ntb_dev *ntb)
 	devlend_lane_sleep_init(&link->sleep, &link->transport, devlend_call_deliver, link);
 	devlend_lane_atomic_init(&link->atomic, &link->transport, devlend_service_atomic, link);
 	err = -ENOMEM;
-	link->wq = alloc_ordered_workqueue("devlend-link%d", WQ_MEM_RECLAIM, link->id);
-	link->notify_wq = alloc_ordered_workqueue("devlend-tell%d", 0, link->id);
-	if (!link->wq || !link->notify_wq)
+	link->wq = alloc_ordered_workqueue("devlend-link%d", WQ_MEM_RECLAIM | WQ_HIGHPRI, link->id);
+	link->tell_wq = alloc_workqueue("devlend-tell%d", WQ_UNBOUND, 0, link->id);
+	if (!link->wq || !link->tell_wq)
 		goto put;
 	err = devlend_windows_init(link);
 	if (err)
 		goto put;
 	err = device_add(&link->dev);
 	if (err)
-		goto put;
-	mutex_lock(&link_mutex);
-	list_add_tail(&link->list, &link_list);
-	mutex_unlock(&link_mutex);
+		goto windows;
 	err = link_start(link);
 	if (err)
-		goto unlist;
+		goto del;
 	return link;
-unlist:
-	mutex_lock(&link_mutex);
-	list_del_init(&link->list);
-	mutex_unlock(&link_mutex);
+del:
 	device_del(&link->dev);
+windows:
+	devlend_windows_gone(link);
 put:
 	put_device(&link->dev);
 	return ERR_PTR(err);
+}
+
+/* No event, no bell, no timer; the worker has said goodbye and does nothing any more. */
+static void link_quiesce(struct devlend_link *link)
+{
+	ntb_clear_ctx(link->ntb);
+	link->transport.ops->mask(&link->transport, true);
+	devlend_beat_stop(link);
+	/* in the worker, since only one may run the state machine, and anyone may queue it */
+	WRITE_ONCE(link->stopping, true);
+	devlend_link_kick(link);
+	flush_work(&link->work);
+	link->transport.ops->stop(&link->transport);
 }
 
 /**
@@ -199,15 +198,7 @@ void devlend_link_remove(struct devlend_link *link)
 {
 	struct ntb_dev *ntb = link->ntb;
 
-	ntb_clear_ctx(ntb);
-	link->transport.ops->mask(&link->transport, true);
-	devlend_beat_stop(link);
-	/* callers' kicks are harmless from here on: a disabled work is not run */
-	WRITE_ONCE(link->failed, false);
-	cancel_work_sync(&link->work);
-	devlend_link_stop(link);
-	cancel_work_sync(&link->work);
-	cancel_work_sync(&link->notify_work);
+	link_quiesce(link);
 	devlend_service_link_gone(link);
 	devlend_windows_gone(link);
 	ntb_link_disable(ntb);
@@ -216,10 +207,40 @@ void devlend_link_remove(struct devlend_link *link)
 	link->ntb = NULL;
 	up_write(&link->ntb_rwsem);
 
-	mutex_lock(&link_mutex);
-	list_del_init(&link->list);
-	mutex_unlock(&link_mutex);
 	device_unregister(&link->dev);
+}
+
+/**
+ * devlend_link_shutdown() - the host goes down: end the session while the NTB works
+ * @dev: a device on the devlend bus; those that are no link are passed over
+ *
+ * Services are told "down", not "gone". Devices that were added later, such as those that a
+ * service made of this link, were shut down before.
+ * Context: process, bounded.
+ */
+void devlend_link_shutdown(struct device *dev)
+{
+	struct devlend_link *link;
+
+	if (dev->type != &link_type)
+		return;
+	link = to_devlend_link(dev);
+	link_quiesce(link);
+	devlend_service_link_wait_down(link);
+}
+
+struct link_visit {
+	void (*fn)(struct devlend_link *link, void *arg);
+	void *arg;
+};
+
+static int link_visit(struct device *dev, void *data)
+{
+	const struct link_visit *visit = data;
+
+	if (dev->type == &link_type)
+		visit->fn(to_devlend_link(dev), visit->arg);
+	return 0;
 }
 
 /**
@@ -227,34 +248,21 @@ void devlend_link_remove(struct devlend_link *link)
  * @fn: called with each link held, no lock held
  * @arg: its second argument
  *
- * Links that come meanwhile may be missed. Context: process.
+ * Links that come meanwhile may be missed; links that go may be visited. Context: process.
  */
 void devlend_link_for_each(void (*fn)(struct devlend_link *link, void *arg), void *arg)
 {
-	struct devlend_link *link, *last = NULL;
+	struct link_visit visit = { .fn = fn, .arg = arg };
 
-	mutex_lock(&link_mutex);
-	list_for_each_entry(link, &link_list, list) {
-		devlend_link_get(link);
-		mutex_unlock(&link_mutex);
-		if (last)
-			devlend_link_put(last);
-		fn(link, arg);
-		last = link;
-		mutex_lock(&link_mutex);
-		if (list_empty(&link->list))
-			break;	/* removed meanwhile: its neighbours are unknown */
-	}
-	mutex_unlock(&link_mutex);
-	if (last)
-		devlend_link_put(last);
+	bus_for_each_dev(&devlend_bus_type, NULL, &visit, link_visit);
 }
 
 /**
  * devlend_link_ntb_get() - use the NTB for a while
  * @link: the link
  *
- * Context: process, may sleep. Return: the NTB, which stays until devlend_link_ntb_put(); NULL when it is gone.
+ * Context: process, may sleep. Return: the NTB, which stays until devlend_link_ntb_put(); NULL
+ * when it is gone.
  */
 struct ntb_dev *devlend_link_ntb_get(struct devlend_link *link)
 {
@@ -313,7 +321,8 @@ EXPORT_SYMBOL_GPL(devlend_link_dev);
  * devlend_link_pdev() - the NTB function
  * @link: the link
  *
- * Context: process. Return: NULL when it is gone; else valid until link_gone, and longer if the caller holds it.
+ * Context: process. Return: NULL when it is gone; else valid until link_gone, and longer if the
+ * caller holds it.
  */
 struct pci_dev *devlend_link_pdev(struct devlend_link *link)
 {
@@ -359,6 +368,8 @@ EXPORT_SYMBOL_GPL(devlend_link_peer_epoch);
  * devlend_link_peer_host() - the peer's identity, as it said in its hello
  * @link: the link
  * @host: filled in
+ *
+ * Context: process.
  */
 void devlend_link_peer_host(struct devlend_link *link, uuid_t *host)
 {
@@ -367,43 +378,3 @@ void devlend_link_peer_host(struct devlend_link *link, uuid_t *host)
 	spin_unlock(&link->lock);
 }
 EXPORT_SYMBOL_GPL(devlend_link_peer_host);
-
-/**
- * devlend_atomic_post() - queue an operation of the atomic lane
- * @link: the link
- * @op: &enum devlend_atomic_op
- * @handle_random: random half of the lease's handle
- * @arg: argument
- *
- * Context: any; never waits. Return: 0; -ENOTCONN; -ENOBUFS.
- */
-int devlend_atomic_post(struct devlend_link *link, u8 op, u32 handle_random, u32 arg)
-{
-	int err = devlend_lane_atomic_post(&link->atomic, op, handle_random, arg);
-
-	trace_devlend_atomic(link->id, true, op, arg, err);
-	if (!err)
-		atomic64_inc(&link->atomic_sent);
-	return err;
-}
-EXPORT_SYMBOL_GPL(devlend_atomic_post);
-
-/**
- * devlend_atomic_flush() - wait until all that was posted is answered
- * @link: the link
- *
- * Spins at most %DEVLEND_ATOMIC_TIMEOUT_MS. A peer that does not answer in that time is taken for dead: the
- * session ends, so that the next operation fails at once.
- * Context: any with interrupts on. Return: 0; -ENOTCONN; -ETIMEDOUT; the peer's status of the last operation as errno.
- */
-int devlend_atomic_flush(struct devlend_link *link)
-{
-	int ret = devlend_lane_atomic_flush(&link->atomic);
-
-	if (ret == -ETIMEDOUT) {
-		devlend_lane_atomic_close(&link->atomic);
-		devlend_link_fail(link);
-	}
-	return ret > 0 ? devlend_status_to_errno(ret) : ret;
-}
-EXPORT_SYMBOL_GPL(devlend_atomic_flush);

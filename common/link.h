@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One NTB and the peer behind it; see link.c. Private to the core. */
+/*
+ * One NTB and the peer behind it. Private to the core.
+ *
+ * link.c makes and unmakes links, link_work.c watches the peer, link_session.c begins and ends
+ * sessions, beat.c is the timer, call.c and atomic.c carry calls, service.c tells the modules
+ * above. Documentation/locking.rst has the locks of all of them in one table.
+ */
 #ifndef DEVLEND_LINK_H
 #define DEVLEND_LINK_H
 
@@ -10,6 +16,7 @@
 #include <linux/spinlock.h>
 #include <linux/timer.h>
 #include <linux/uuid.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include <devlend/core.h>
@@ -26,48 +33,76 @@ struct ntb_dev;
 #define DEVLEND_REQUESTS_MAX	8
 
 /**
+ * struct devlend_told - what one service was told of one link
+ * @link: the link that contains this
+ * @id: &enum devlend_service_id
+ * @work: compares what is with what was told, and tells
+ * @mutex: serialises the service's link_up, link_down and link_gone; outermost of the core's locks
+ * @known: link_gone is owed; under @mutex
+ * @session: the session that it was told is up; 0 = none. Written under @mutex and the link's @lock
+ * @running: its requests that are being served, under the link's @lock
+ * @wait: woken when @session or @running changes
+ */
+struct devlend_told {
+	struct devlend_link *link;
+	unsigned int id;
+	struct work_struct work;
+	struct mutex mutex;	/* protects @known; callbacks are made under it */
+	bool known;
+	u32 session;
+	unsigned int running;
+	wait_queue_head_t wait;
+};
+
+/**
  * struct devlend_link - one NTB and the peer behind it
  * @dev: the link on the devlend bus; its reference count is the link's
- * @list: in the list of links, under its mutex
+ * @id: number in the name
  * @ntb: the NTB; NULL when gone. Under @ntb_rwsem
- * @ntb_rwsem: held for reading while the NTB is used in process context by windows and calls of
- *	the modules above; for writing once, to take the NTB away. Outermost of the core's locks
- *	but for @notify_mutex
- * @transport: words and bell; usable until the link's work and timer were stopped
+ * @ntb_rwsem: held for reading while the NTB is used in process context, by windows and on
+ *	behalf of the modules above (devlend_link_ntb_get()); for writing once, to take the NTB away
+ * @transport: words and bell; usable until the link is gone
+ * @stopping: the worker is to end the link
  * @wq: ordered queue of @work alone
  * @work: samples the peer, runs the state machine and the sleeping lane
  * @beat_timer: writes and samples the beat
- * @state: written by @work only
- * @epoch: our epoch; written by @work only
- * @peer_epoch: the peer's; 0 = none; written by @work only
- * @peer_hello: the hello word last seen; @work only
- * @hello_answered: the peer answered our hello; @work only
- * @hello_seen: the peer's hello came; @work only
- * @why: reason of the last loss, for link_down; @work only
- * @peer_host: the peer's identity, valid while up; under @lock
- * @session: counts sessions; what began in another one is void; under @lock
- * @lock: protects the above two and @pending
+ *
+ * @state: written by @work only, as all up to @why
+ * @epoch: our epoch
+ * @peer_epoch: the peer's; 0 = no session
+ * @peer_hello: the peer's hello word in this session, or the one that does not fit
+ * @used_epoch: epoch of the peer that our present one had a session with; 0 = none
+ * @unfit_epoch: epoch of the peer while the link is incompatible
+ * @shun_epoch: epoch of a peer that fell silent, and is not listened to ...
+ * @shun_beat: ... until its beat is not this any more; @shun_epoch 0 = none
+ * @announce_due: the peer's scratchpads did not take our hello
+ * @announce_failed: ... and that was said
+ * @adopted_at: when the session began, jiffies
+ * @hello_answered: the peer answered our hello
+ * @hello_seen: the peer's hello came
+ * @hello_refused: the peer, or we, found the other's features unfit
+ * @refused_seen: operations of the atomic lane that were refused, when last looked
+ * @why: reason of the last loss, for link_down; written by @work, read by anyone
+ *
+ * @lock: protects the following, up to @next_txid, and &devlend_told.session and .running
+ * @peer_host: the peer's identity, valid while up
+ * @session: number of the present session, or of the next one; never 0. What began in
+ *	another is void
+ * @up_session: session that is up, 0 = none; also read without the lock
  * @pending: calls that wait for a reply
- * @next_txid: of the next call; under @lock
+ * @next_txid: of the next call
+ *
  * @requests: requests of the peer that are being served
  * @bells: bells heard, not yet looked at
- * @failed: a call found the peer silent; set by anyone, taken by @work
  * @beat: our beat; timer only
  * @beat_seen: the peer's beat last seen; timer only
  * @beat_changed: when it changed last, jiffies; timer and @work
  * @beat_timeout_ms: set by the operator
- * @last_news: when something new came on a lane, jiffies
- * @sent_at: when the lanes' frames were last written or answered, jiffies; @work only
  * @atomic: lane 2
  * @sleep: lane 1
- * @notify_wq: ordered queue of @notify_work
- * @notify_work: tells the services what became of the link
- * @notify_mutex: serialises the services' callbacks for this link; outermost
- * @up_session: session that is up, 0 = none; under @lock
- * @told: per service, the session that it was told is up; under @notify_mutex
- * @known: per service, whether link_gone is owed; under @notify_mutex
+ * @tell_wq: queue of the works in @told
+ * @told: what each service was told
  * @windows: memory windows, of window.c
- * @id: number in the name
  * @calls_sent: calls made
  * @calls_received: requests served
  * @atomic_sent: atomic operations sent
@@ -75,10 +110,11 @@ struct ntb_dev;
  */
 struct devlend_link {
 	struct device dev;
-	struct list_head list;
+	int id;
 	struct ntb_dev *ntb;
 	struct rw_semaphore ntb_rwsem;
 	struct devlend_transport transport;
+	bool stopping;
 	struct workqueue_struct *wq;
 	struct work_struct work;
 	struct timer_list beat_timer;
@@ -87,37 +123,40 @@ struct devlend_link {
 	u32 epoch;
 	u32 peer_epoch;
 	u32 peer_hello;
+	u32 used_epoch;
+	u32 unfit_epoch;
+	u32 shun_epoch;
+	u32 shun_beat;
+	bool announce_due;
+	bool announce_failed;
+	unsigned long adopted_at;
 	bool hello_answered;
 	bool hello_seen;
+	bool hello_refused;
+	u64 refused_seen;
 	enum devlend_down_reason why;
 
-	spinlock_t lock;
+	spinlock_t lock;	/* protects the following, up to @next_txid, and @told's */
 	uuid_t peer_host;
 	u32 session;
 	u32 up_session;
 	struct list_head pending;
 	u32 next_txid;
-	atomic_t requests;
 
+	atomic_t requests;
 	atomic_t bells;
-	bool failed;
 	u32 beat;
 	u32 beat_seen;
 	unsigned long beat_changed;
 	unsigned int beat_timeout_ms;
-	unsigned long last_news;
 
 	struct devlend_lane_atomic atomic;
 	struct devlend_lane_sleep sleep;
 
-	struct workqueue_struct *notify_wq;
-	struct work_struct notify_work;
-	struct mutex notify_mutex;
-	u32 told[DEVLEND_SVC_COUNT];
-	bool known[DEVLEND_SVC_COUNT];
+	struct workqueue_struct *tell_wq;
+	struct devlend_told told[DEVLEND_SVC_COUNT];
 
 	struct devlend_windows *windows;
-	int id;
 	atomic64_t calls_sent;
 	atomic64_t calls_received;
 	atomic64_t atomic_sent;
@@ -129,16 +168,22 @@ struct devlend_link {
 /* link.c */
 struct devlend_link *devlend_link_create(struct ntb_dev *ntb);
 void devlend_link_remove(struct devlend_link *link);
+void devlend_link_shutdown(struct device *dev);
 void devlend_link_for_each(void (*fn)(struct devlend_link *link, void *arg), void *arg);
 struct ntb_dev *devlend_link_ntb_get(struct devlend_link *link);
 void devlend_link_ntb_put(struct devlend_link *link);
 void devlend_link_kick(struct devlend_link *link);
-void devlend_link_fail(struct devlend_link *link);
+
+/* link_session.c: in the link's worker */
+void devlend_link_event(struct devlend_link *link, enum devlend_link_event event, u32 epoch,
+			enum devlend_down_reason why);
+void devlend_link_hello_done(struct devlend_link *link, bool answered, bool seen, bool refused);
+void devlend_link_announce(struct devlend_link *link);
+void devlend_link_restate(struct devlend_link *link);
+void devlend_link_farewell(struct devlend_link *link);
 
 /* link_work.c */
 void devlend_link_work(struct work_struct *work);
-void devlend_link_stop(struct devlend_link *link);
-void devlend_link_hello_done(struct devlend_link *link, bool answered, bool seen);
 
 /* beat.c */
 void devlend_beat_init(struct devlend_link *link);
@@ -146,17 +191,32 @@ void devlend_beat_stop(struct devlend_link *link);
 bool devlend_beat_is_silent(struct devlend_link *link);
 
 /* call.c */
+int devlend_calls_init(void);
+void devlend_calls_exit(void);
 void devlend_call_deliver(void *ctx, const u8 *data, size_t len);
 void devlend_call_cancel_all(struct devlend_link *link);
 int devlend_call_hello(struct devlend_link *link);
 
 /* service.c */
 u8 devlend_service_atomic(void *ctx, u8 op, u32 d0, u32 d1);
-enum devlend_status devlend_service_request(struct devlend_link *link, struct devlend_request *rq);
-void devlend_service_notify(struct work_struct *work);
+enum devlend_status devlend_service_request(struct devlend_link *link, u32 session,
+					    struct devlend_request *rq);
+void devlend_service_link_init(struct devlend_link *link);
+void devlend_service_link_changed(struct devlend_link *link);
 void devlend_service_link_gone(struct devlend_link *link);
+void devlend_service_link_wait_down(struct devlend_link *link);
 
 /* link_sysfs.c */
 extern const struct attribute_group *devlend_link_groups[];
+
+static inline u32 devlend_link_read(struct devlend_link *link, unsigned int word)
+{
+	return link->transport.ops->read(&link->transport, word);
+}
+
+static inline void devlend_link_write(struct devlend_link *link, unsigned int word, u32 value)
+{
+	link->transport.ops->write(&link->transport, word, value);
+}
 
 #endif /* DEVLEND_LINK_H */

@@ -2,8 +2,15 @@
 /*
  * The link's state machine: one pure function, from state and event to state and actions.
  *
- * Our own epoch changes only for reasons of our own (no link, a silent peer), never in answer
- * to the peer's new epoch: else two hosts would chase each other for ever.
+ * Who calls it: the link's worker, and the unit tests. It owns nothing, touches nothing and
+ * takes no lock.
+ *
+ * Two rules keep two such machines from working against each other:
+ *
+ * - Our own epoch changes for reasons of our own (no link, a silent peer), never in answer
+ *   to the peer's new epoch: else two hosts would chase each other for ever.
+ * - A pair of epochs serves one session at most, since the frames' numbers begin anew in
+ *   each. So if a peer left and came back under the same epoch, it is we who take a new one.
  */
 #include "link_state.h"
 
@@ -40,6 +47,11 @@ struct devlend_link_step devlend_link_next(enum devlend_link_state state,
 		if (state == DEVLEND_LINK_DOWN)
 			break;
 		return step(DEVLEND_LINK_HELLO, DEVLEND_LINK_DO_END | DEVLEND_LINK_DO_ADOPT);
+	case DEVLEND_LINK_EV_PEER_AGAIN:
+		if (state == DEVLEND_LINK_DOWN)
+			break;
+		return step(DEVLEND_LINK_HELLO, DEVLEND_LINK_DO_END | DEVLEND_LINK_DO_EPOCH |
+			    DEVLEND_LINK_DO_ANNOUNCE | DEVLEND_LINK_DO_ADOPT);
 	case DEVLEND_LINK_EV_PEER_LEFT:
 		if (state == DEVLEND_LINK_DOWN)
 			break;

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Attributes of a link; Documentation/ABI/testing/sysfs-bus-devlend describes them. */
+/*
+ * Attributes of a link; Documentation/ABI/testing/sysfs-bus-devlend describes them.
+ *
+ * Who calls it: the driver core, for link.c, in process context. Values are single words, read
+ * without a lock; the peer's identity is copied under the link's. A link that is gone still
+ * answers: its NTB is not touched here.
+ */
 #include <linux/device.h>
 #include <linux/sysfs.h>
 
@@ -67,17 +73,44 @@ static ssize_t beat_timeout_ms_store(struct device *dev, struct device_attribute
 }
 static DEVICE_ATTR_RW(beat_timeout_ms);
 
-#define LINK_COUNTER(name)								\
-static ssize_t name##_show(struct device *dev, struct device_attribute *attr, char *buf)	\
-{											\
-	return sysfs_emit(buf, "%lld\n", (long long)atomic64_read(&to_devlend_link(dev)->name)); \
-}											\
-static DEVICE_ATTR_RO(name)
+/* Lanes' own counters: read without their locks, a value may be a moment old. */
+static ssize_t frames_rejected_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct devlend_link *link = to_devlend_link(dev);
 
-LINK_COUNTER(calls_sent);
-LINK_COUNTER(calls_received);
-LINK_COUNTER(atomic_sent);
-LINK_COUNTER(atomic_received);
+	return sysfs_emit(buf, "%llu\n", READ_ONCE(link->sleep.rejected) +
+			  READ_ONCE(link->atomic.rejected));
+}
+static DEVICE_ATTR_RO(frames_rejected);
+
+static ssize_t link_count(char *buf, const atomic64_t *count)
+{
+	return sysfs_emit(buf, "%lld\n", (long long)atomic64_read(count));
+}
+
+static ssize_t calls_sent_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return link_count(buf, &to_devlend_link(dev)->calls_sent);
+}
+static DEVICE_ATTR_RO(calls_sent);
+
+static ssize_t calls_received_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return link_count(buf, &to_devlend_link(dev)->calls_received);
+}
+static DEVICE_ATTR_RO(calls_received);
+
+static ssize_t atomic_sent_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return link_count(buf, &to_devlend_link(dev)->atomic_sent);
+}
+static DEVICE_ATTR_RO(atomic_sent);
+
+static ssize_t atomic_received_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return link_count(buf, &to_devlend_link(dev)->atomic_received);
+}
+static DEVICE_ATTR_RO(atomic_received);
 
 static struct attribute *link_attrs[] = {
 	&dev_attr_state.attr,
@@ -86,6 +119,7 @@ static struct attribute *link_attrs[] = {
 	&dev_attr_peer_host.attr,
 	&dev_attr_words.attr,
 	&dev_attr_beat_timeout_ms.attr,
+	&dev_attr_frames_rejected.attr,
 	&dev_attr_calls_sent.attr,
 	&dev_attr_calls_received.attr,
 	&dev_attr_atomic_sent.attr,

@@ -2,8 +2,10 @@
 /*
  * devlend_core: the NTB client that the lender and the borrower share.
  *
- * The NTB bus has no match function and gives each device to one client only; hence one client for both. This file
- * registers it, keeps this host's identity, and says who holds an NTB that was not given to us.
+ * The NTB bus has no match function and gives each device to one client only; hence one client
+ * for both. This file registers it, keeps this host's identity, and says who holds an NTB that
+ * was not given to us. Context: process, in the NTB bus's probe and remove under the device's
+ * lock. No locks of its own.
  */
 #define pr_fmt(fmt) "devlend: " fmt
 
@@ -89,23 +91,31 @@ static int __init main_init(void)
 
 	if (err)
 		return err;
-	err = devlend_bus_init();
+	err = devlend_calls_init();
 	if (err)
 		return err;
+	err = devlend_bus_init();
+	if (err)
+		goto calls;
 	err = ntb_register_client(&main_client);
-	if (err) {
-		devlend_bus_exit();
-		return err;
-	}
+	if (err)
+		goto bus;
 	/* the bus reports no error when another client was there first */
 	bus_for_each_dev(main_client.drv.bus, NULL, NULL, main_check_owner);
 	return 0;
+bus:
+	devlend_bus_exit();
+calls:
+	devlend_calls_exit();
+	return err;
 }
 module_init(main_init);
 
 static void __exit main_exit(void)
 {
 	ntb_unregister_client(&main_client);
+	/* the last requests hold links */
+	devlend_calls_exit();
 	devlend_bus_exit();
 }
 module_exit(main_exit);
