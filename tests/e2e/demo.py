@@ -7,14 +7,16 @@ its stock driver, returned and reclaimed. Each step prints the command that an o
 and what it answered; the first that does not do as it should ends the demo with its reason.
 """
 
-import hashlib
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import lending
-from rig import pair as rigpair
+from rig import Nvme, Pair
+from rig.agent import CommandFailed
+from rig.process import clean_up_on_signals
 
-NVME = "1b36:0010"
 START = time.monotonic()
 
 
@@ -26,7 +28,7 @@ def step(title):
 def show(name, guest, command, timeout=120):
     """Run a command in a guest as an operator would, and print both."""
     print(f"  {name}# {command}", flush=True)
-    out = lending.sh(guest, command, timeout=timeout)
+    out = guest.text(command, timeout=timeout)
     for line in out.splitlines():
         print(f"    {line}", flush=True)
     return out
@@ -41,7 +43,8 @@ def use_drive(pair, lease, digest):
     show("borrower", guest, f"lspci -vv -s {shadow}")
     serial = show("borrower", guest, f"cat /sys/block/{disk}/device/serial").strip()
     size = show("borrower", guest, f"blockdev --getsize64 /dev/{disk}")
-    if (serial, int(size)) != (pair.drive.serial, pair.drive.image.stat().st_size):
+    drive = pair.lender.devices[0]
+    if (serial, int(size)) != (drive.serial, Path(drive.image).stat().st_size):
         raise lending.StepFailed("serial number or size differ from the lender's drive")
     step("The whole drive, read through the borrower")
     got = show("borrower", guest, f"dd if=/dev/{disk} bs=128k iflag=direct 2>/dev/null | sha256sum", 600)
@@ -59,10 +62,9 @@ def run(pair, digest):
     """All steps."""
     lender, borrower = pair.lender, pair.borrower
     step("Two hosts, one NTB: the links are up")
-    for guest in (lender, borrower):
-        lending.wait_link(guest)
+    lending.ready(pair)
     show("lender", lender, f"cat {lending.BUS}/link0/state")
-    bdf = lending.find_pci(lender, NVME)
+    bdf = lending.find_pci(lender, lending.NVME)
     step("The drive on the lender, with its own driver")
     show("lender", lender, f"lspci -k -s {bdf}")
     step("Lend it")
@@ -78,7 +80,7 @@ def run(pair, digest):
     step("Return it, and take it back on the lender")
     print(f"  borrower# echo 1 > {lending.BUS}/{lease}/return")
     lending.give_back(borrower, lease)
-    lending.wait(lender, f'[ "$(cat {lending.BUS}/lent-{bdf}/state)" = offered ]')
+    lending.wait_state(lender, f"lent-{bdf}", "offered")
     show("lender", lender, f"echo {bdf} > {lending.DRIVER}/reclaim")
     disk = lending.nvme_block(lender, bdf)
     show("lender", lender, f"lspci -k -s {bdf}")
@@ -92,14 +94,20 @@ def run(pair, digest):
 
 def main():
     """Boot the pair, run the steps; 0 when all of them did as they should."""
+    clean_up_on_signals()
     step("Booting two guests")
-    with rigpair.booted(devlend=True) as pair:
-        digest = hashlib.sha256(pair.drive.image.read_bytes()).hexdigest()
-        try:
-            run(pair, digest)
-        except lending.StepFailed as error:
-            print(f"\ndemo: failed: {error}", file=sys.stderr)
-            return 1
+    with tempfile.TemporaryDirectory(prefix="devlend-demo-") as run_dir:
+        with Pair(Path(run_dir), **lending.options(devices=[Nvme(size=16 << 20)])) as pair:
+            digest = lending.fill(pair.lender.devices[0])
+            try:
+                run(pair, digest)
+            except (AssertionError, CommandFailed) as error:
+                print(f"\ndemo: failed: {error}", file=sys.stderr)
+                return 1
+            found = pair.check()
+            if found:
+                print("\ndemo: failed: a kernel complained:\n" + "\n".join(found), file=sys.stderr)
+                return 1
     return 0
 
 

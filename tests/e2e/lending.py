@@ -1,87 +1,99 @@
 # SPDX-License-Identifier: GPL-2.0
 """What an operator does, as functions: lend, borrow, return, reclaim by sysfs.
 
-Each takes guests (anything with .run(command, timeout=) -> result with .rc and .out) and
-waits for the state that the kernel reports, never for a time. A step that fails raises
-with the errno text that the shell printed and the end of that guest's kernel log.
+Each waits for the state that the kernel reports, never for a time. A step that fails raises
+with the errno and the end of that guest's kernel log.
 """
 
 import errno
-import os
+import hashlib
+import random
 import re
+from pathlib import Path
+
+from rig import Nvme
+from rig.pair import NTB_MODULES
 
 DRIVER = "/sys/bus/pci/drivers/devlend_lender"
 BUS = "/sys/bus/devlend/devices"
+NVME = "1b36:0010"
+MODULES = NTB_MODULES + ("nvme", "ext4", "devlend_core", "devlend_lender", "devlend_borrower")
+BEAT_TIMEOUT_MS = 20000		# guests under emulation, on busy cores, stall for seconds
 
 
 class StepFailed(AssertionError):
     """An operator's step did not do as told."""
 
 
-def sh(guest, command, timeout=60):
-    """Run a command that must succeed; return its output without the last newline."""
-    result = guest.run(command, timeout=timeout)
-    if result.rc != 0:
-        log = guest.run("dmesg | tail -n 25", timeout=30).out
-        raise StepFailed(f"{command!r} gave {result.rc}:\n{result.out}\n{log}")
-    return result.out.rstrip("\n")
+def options(**more):
+    """Options of a Pair whose lender has one drive and whose guests have devlend loaded."""
+    made = {"modules": MODULES, "devices": [Nvme()]}
+    made.update(more)
+    return made
 
 
-def write(guest, path, value, timeout=120):
-    """Write a value to a sysfs file; return 0 or the errno (positive)."""
-    # dd tells the errno by its message and, unlike echo, makes exactly one write
-    result = guest.run(
-        f"printf %s '{value}' | dd of='{path}' bs=8192 iflag=fullblock 2>&1",
-        timeout=timeout)
-    if result.rc == 0:
-        return 0
-    for number in errno.errorcode:
-        if os.strerror(number) in result.out:
-            return number
-    raise StepFailed(f"write {value!r} to {path}: {result.out}")
+def ready(pair):
+    """Wait until both links are up; give the peers the patience that emulation needs."""
+    for guest in pair.guests:
+        wait(guest, f"[ -e {BUS}/link0/beat_timeout_ms ]")
+        must_write(guest, f"{BUS}/link0/beat_timeout_ms", str(BEAT_TIMEOUT_MS))
+    for guest in pair.guests:
+        wait_link(guest)
+    return pair
+
+
+def fill(drive, seed=1):
+    """Give a drive's image known content; return its SHA-256."""
+    path = Path(drive.image)
+    data = random.Random(seed).randbytes(path.stat().st_size)
+    with path.open("r+b") as image:
+        image.write(data)
+    return hashlib.sha256(data).hexdigest()
 
 
 def must_write(guest, path, value, timeout=120):
     """Write a value to a sysfs file; raise where it is refused."""
-    code = write(guest, path, value, timeout)
+    code = guest.write(path, value, timeout)
     if code:
-        log = guest.run("dmesg | tail -n 25", timeout=30).out
-        raise StepFailed(
-            f"write {value!r} to {path}: {errno.errorcode[code]}\n{log}")
+        raise StepFailed(f"{guest.name}: writing {value!r} to {path}: {errno.errorcode[code]}\n"
+                         + guest.text("dmesg | tail -n 25"))
 
 
-def wait(guest, condition, timeout=30, what=None):
-    """Wait in the guest until a shell condition holds (polled there every 50 ms)."""
+def wait(guest, condition, timeout=60, what=None):
+    """Wait in the guest until a shell condition holds."""
     steps = int(timeout * 20)
-    result = guest.run(
-        f"i=0; until {condition}; do i=$((i+1)); [ $i -lt {steps} ] || exit 9; "
-        "sleep 0.05; done", timeout=timeout * 4 + 30)
-    if result.rc != 0:
-        state = guest.run(f"ls -l {BUS}; cat {BUS}/*/state; dmesg | tail -n 25").out
-        raise StepFailed(f"waited {timeout} s for {what or condition}\n{state}")
+    result = guest.run(f"i=0; until {condition}; do i=$((i+1)); [ $i -lt {steps} ] || exit 9; sleep 0.05; done",
+                       timeout=timeout * 5 + 30, check=False)
+    if result.rc:
+        state = guest.run(f"ls {BUS}; grep -s . {BUS}/*/state; dmesg | tail -n 25", check=False).out
+        raise StepFailed(f"{guest.name}: waited {timeout} s for {what or condition}\n{state}")
 
 
-def wait_link(guest, state="up", timeout=60):
+def wait_state(guest, device, state, timeout=60):
+    """Wait until a device of the devlend bus is in a state."""
+    wait(guest, f'[ "$(cat {BUS}/{device}/state 2>/dev/null)" = {state} ]', timeout, f"{device} {state}")
+
+
+def wait_link(guest, state="up", timeout=90):
     """Wait until the guest's first link is in a state."""
-    wait(guest, f'[ "$(cat {BUS}/link0/state 2>/dev/null)" = {state} ]', timeout)
+    wait_state(guest, "link0", state, timeout)
 
 
 def find_pci(guest, ids):
     """BDF of the guest's own device with vendor:device ids."""
-    out = sh(guest, f"lspci -D -n -d {ids}")
-    return out.split()[0]
+    return guest.text(f"lspci -D -n -d {ids}").split()[0]
 
 
 def driver_of(guest, bdf):
     """Name of the driver that is bound to a PCI device, or None."""
-    out = guest.run(f"readlink /sys/bus/pci/devices/{bdf}/driver").out.strip()
+    out = guest.run(f"readlink /sys/bus/pci/devices/{bdf}/driver", check=False).out.strip()
     return out.rsplit("/", 1)[-1] or None
 
 
 def lend(guest, bdf, force=False):
     """Lend a device and wait until it is offered."""
     must_write(guest, f"{DRIVER}/lend", bdf + (" force" if force else ""))
-    wait(guest, f'[ "$(cat {BUS}/lent-{bdf}/state)" = offered ]')
+    wait_state(guest, f"lent-{bdf}", "offered")
 
 
 def reclaim(guest, bdf):
@@ -89,28 +101,22 @@ def reclaim(guest, bdf):
     must_write(guest, f"{DRIVER}/reclaim", bdf)
 
 
-def offers(guest):
-    """Names of the offers that a guest sees."""
-    return sh(guest, f"cd {BUS} && ls -d offer-* 2>/dev/null || true").split()
+def names(guest, kind):
+    """Names of the offers, leases or lent devices that a guest has."""
+    return sorted(guest.text(f"cd {BUS} && ls -d {kind}-* 2>/dev/null || true").split())
 
 
-def wait_offer(guest, bdf, state="available", timeout=30):
+def wait_offer(guest, bdf, state="available", timeout=60):
     """Wait for the offer of a device; return its name."""
-    wait(guest, f'[ "$(cat {BUS}/offer-*-{bdf}/state 2>/dev/null)" = {state} ]',
-         timeout, f"offer of {bdf} {state}")
-    return next(o for o in offers(guest) if o.endswith(bdf))
-
-
-def leases(guest):
-    """Names of the leases that a guest holds."""
-    return sh(guest, f"cd {BUS} && ls -d lease-* 2>/dev/null || true").split()
+    wait(guest, f'[ "$(cat {BUS}/offer-*-{bdf}/state 2>/dev/null)" = {state} ]', timeout, f"offer of {bdf} {state}")
+    return next(o for o in names(guest, "offer") if o.endswith(bdf))
 
 
 def borrow(guest, offer, slot="auto"):
     """Borrow an offered device; return the lease's name."""
-    before = set(leases(guest))
+    before = set(names(guest, "lease"))
     must_write(guest, f"{BUS}/{offer}/borrow", slot, timeout=180)
-    new = set(leases(guest)) - before
+    new = set(names(guest, "lease")) - before
     if len(new) != 1:
         raise StepFailed(f"borrow made {len(new)} leases")
     return new.pop()
@@ -118,7 +124,7 @@ def borrow(guest, offer, slot="auto"):
 
 def shadow_of(guest, lease):
     """BDF of the borrowed device on the borrower."""
-    return sh(guest, f"cat {BUS}/{lease}/pci")
+    return guest.read(f"{BUS}/{lease}/pci")
 
 
 def give_back(guest, lease):
@@ -127,10 +133,34 @@ def give_back(guest, lease):
     wait(guest, f"[ ! -e {BUS}/{lease} ]")
 
 
-def nvme_block(guest, shadow, timeout=60):
+def nvme_block(guest, bdf, timeout=60):
     """Name of the block device of an nvme controller, once it is there."""
-    base = f"/sys/bus/pci/devices/{shadow}/nvme"
-    wait(guest, f"ls {base}/nvme*/nvme*n1 >/dev/null 2>&1", timeout,
-         f"block device of {shadow}")
-    out = sh(guest, f"ls -d {base}/nvme*/nvme*n1")
-    return re.search(r"(nvme\d+)(c\d+)?(n1)$", out).expand(r"\1\3")
+    base = f"/sys/bus/pci/devices/{bdf}/nvme"
+    wait(guest, f"ls -d {base}/nvme*/nvme*n1 >/dev/null 2>&1", timeout, f"block device of {bdf}")
+    found = re.search(r"(nvme\d+)(c\d+)?(n1)$", guest.text(f"ls -d {base}/nvme*/nvme*n1"))
+    return found.group(1) + found.group(3)
+
+
+def lent_drive(pair):
+    """Lend the pair's drive; return its BDF."""
+    ready(pair)
+    bdf = find_pci(pair.lender, NVME)
+    lend(pair.lender, bdf)
+    return bdf
+
+
+def borrowed_drive(pair):
+    """Lend and borrow the pair's drive; return (BDF, lease, block device)."""
+    bdf = lent_drive(pair)
+    lease = borrow(pair.borrower, wait_offer(pair.borrower, bdf))
+    return bdf, lease, nvme_block(pair.borrower, shadow_of(pair.borrower, lease))
+
+
+def take_down(pair, bdf):
+    """Undo borrowed_drive() or lent_drive(), whatever is left of it."""
+    for lease in names(pair.borrower, "lease"):
+        give_back(pair.borrower, lease)
+    wait_state(pair.lender, f"lent-{bdf}", "offered")
+    reclaim(pair.lender, bdf)
+    if driver_of(pair.lender, bdf) != "nvme":
+        raise StepFailed(f"{bdf} is with {driver_of(pair.lender, bdf)} after reclaim")

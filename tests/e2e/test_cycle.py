@@ -1,80 +1,72 @@
 # SPDX-License-Identifier: GPL-2.0
 """The main job: lend, borrow, use, return, reclaim; and what the shadow looks like."""
 
-import hashlib
+from pathlib import Path
 
 import pytest
 
 import lending
 
-NVME = "1b36:0010"
+PAIR = lending.options()
 
 
 @pytest.fixture
 def lent(pair):
     """BDF of the lender's drive, lent; taken back afterwards."""
-    lending.wait_link(pair.lender)
-    lending.wait_link(pair.borrower)
-    bdf = lending.find_pci(pair.lender, NVME)
-    lending.lend(pair.lender, bdf)
+    bdf = lending.lent_drive(pair)
     yield bdf
-    lending.reclaim(pair.lender, bdf)
-    assert lending.driver_of(pair.lender, bdf) == "nvme"
+    lending.take_down(pair, bdf)
 
 
 @pytest.fixture
 def lease(pair, lent):
-    """Name of a lease of the drive on the borrower; returned afterwards."""
-    name = lending.borrow(pair.borrower, lending.wait_offer(pair.borrower, lent))
-    yield name
-    if name in lending.leases(pair.borrower):
-        lending.give_back(pair.borrower, name)
-    lending.wait(pair.lender, f'[ "$(cat {lending.BUS}/lent-{lent}/state)" = offered ]')
+    """Name of a lease of the drive on the borrower."""
+    return lending.borrow(pair.borrower, lending.wait_offer(pair.borrower, lent))
 
 
-def test_stock_driver_binds_and_reads(pair, lease):
+def test_stock_driver_binds_and_reads(pair):
     """The ordinary nvme driver finds the lender's drive: serial, size, every byte."""
-    shadow = lending.shadow_of(pair.borrower, lease)
-    assert lending.driver_of(pair.borrower, shadow) == "nvme"
-    disk = lending.nvme_block(pair.borrower, shadow)
-    serial = lending.sh(pair.borrower, f"cat /sys/block/{disk}/device/serial").strip()
-    assert serial == pair.drive.serial
-    size = int(lending.sh(pair.borrower, f"blockdev --getsize64 /dev/{disk}"))
-    assert size == pair.drive.image.stat().st_size
-    digest = lending.sh(pair.borrower, f"dd if=/dev/{disk} bs=64k iflag=direct 2>/dev/null | sha256sum",
-                        timeout=300).split()[0]
-    assert digest == hashlib.sha256(pair.drive.image.read_bytes()).hexdigest()
+    drive = pair.lender.devices[0]
+    want = lending.fill(drive)
+    bdf, lease, disk = lending.borrowed_drive(pair)
+    guest = pair.borrower
+    assert lending.driver_of(guest, lending.shadow_of(guest, lease)) == "nvme"
+    assert guest.read(f"/sys/block/{disk}/device/serial").strip() == drive.serial
+    assert int(guest.text(f"blockdev --getsize64 /dev/{disk}")) == Path(drive.image).stat().st_size
+    got = guest.text(f"dd if=/dev/{disk} bs=128k iflag=direct status=none | sha256sum", timeout=300)
+    assert got.split()[0] == want
+    lending.take_down(pair, bdf)
 
 
 def test_shadow_config_space(pair, lent, lease):
     """BARs hold the lender's addresses, resources lie in the aperture, chains walk."""
     shadow = lending.shadow_of(pair.borrower, lease)
-    dump = lending.sh(pair.borrower, f"lspci -vv -xxxx -s {shadow}")
+    dump = pair.borrower.text(f"lspci -vv -xxxx -s {shadow}")
     assert "Unknown header" not in dump and "<chain" not in dump
     for gone in ("Single Root I/O", "Address Translation Service", "Advanced Error", "Access Control"):
         assert gone not in dump
-    here = lending.sh(pair.borrower, f"setpci -s {shadow} BASE_ADDRESS_0.l")
-    there = lending.sh(pair.lender, f"head -n1 /sys/bus/pci/devices/{lent}/resource").split()[0]
-    assert int(here, 16) & ~0xf == int(there, 16) & 0xffffffff
-    start = int(lending.sh(pair.borrower, f"head -n1 /sys/bus/pci/devices/{shadow}/resource").split()[0], 16)
-    assert start != int(there, 16)
+    low, high = (int(pair.borrower.text(f"setpci -s {shadow} BASE_ADDRESS_{n}.l"), 16) for n in (0, 1))
+    first = "head -n1 /sys/bus/pci/devices/{}/resource"
+    there = int(pair.lender.text(first.format(lent)).split()[0], 16)
+    here = int(pair.borrower.text(first.format(shadow)).split()[0], 16)
+    assert high << 32 | low & ~0xf == there
+    aperture = pair.borrower.text("sed -n 3p /sys/bus/pci/devices/0000:00:05.0/resource").split()
+    assert int(aperture[0], 16) <= here <= int(aperture[1], 16)
 
 
 def test_file_written_by_borrower_is_read_on_lender(pair, lent):
     """mkfs, write, sync and unmount on the borrower; the lender mounts and reads the same."""
     name = lending.borrow(pair.borrower, lending.wait_offer(pair.borrower, lent))
     disk = lending.nvme_block(pair.borrower, lending.shadow_of(pair.borrower, name))
-    want = lending.sh(
-        pair.borrower,
+    want = pair.borrower.text(
         f"mkfs.ext4 -q -F /dev/{disk} && mkdir -p /tmp/m && mount /dev/{disk} /tmp/m && "
-        "dd if=/dev/urandom of=/tmp/m/file bs=1M count=4 2>/dev/null && sync && "
+        "dd if=/dev/urandom of=/tmp/m/file bs=1M count=4 status=none && sync && "
         "sha256sum < /tmp/m/file && umount /tmp/m", timeout=300)
     lending.give_back(pair.borrower, name)
-    lending.wait(pair.lender, f'[ "$(cat {lending.BUS}/lent-{lent}/state)" = offered ]')
+    lending.wait_state(pair.lender, f"lent-{lent}", "offered")
     lending.reclaim(pair.lender, lent)
     disk = lending.nvme_block(pair.lender, lent)
-    got = lending.sh(
-        pair.lender,
+    got = pair.lender.text(
         f"mkdir -p /tmp/m && mount -o ro /dev/{disk} /tmp/m && sha256sum < /tmp/m/file; "
         "e=$?; umount /tmp/m; exit $e", timeout=120)
     assert got == want
@@ -82,23 +74,23 @@ def test_file_written_by_borrower_is_read_on_lender(pair, lent):
 
 
 def test_rebind_and_resets(pair, lease):
-    """Unbind and bind, nvme reset, sysfs reset and rescan leave a working drive."""
+    """Unbind and bind, nvme reset, format, sysfs reset and rescan leave a working drive."""
     guest = pair.borrower
     shadow = lending.shadow_of(guest, lease)
     driver = "/sys/bus/pci/drivers/nvme"
 
     def works():
         disk = lending.nvme_block(guest, shadow)
-        lending.sh(guest, f"dd if=/dev/{disk} of=/dev/null bs=64k count=16 iflag=direct")
+        guest.text(f"dd if=/dev/{disk} of=/dev/null bs=64k count=16 iflag=direct status=none", timeout=100)
         return disk
 
     works()
     lending.must_write(guest, f"{driver}/unbind", shadow)
     lending.must_write(guest, f"{driver}/bind", shadow)
     disk = works()
-    lending.sh(guest, f"nvme reset /dev/{disk[:-2]}")
+    guest.text(f"nvme reset /dev/{disk[:-2]}")
     works()
-    lending.sh(guest, f"nvme format /dev/{disk} -f", timeout=120)
+    guest.text(f"nvme format /dev/{disk} -f", timeout=120)
     works()
     lending.must_write(guest, f"/sys/bus/pci/devices/{shadow}/reset", "1")
     works()
