@@ -2,74 +2,100 @@
 """Wrong input to each writable file: a precise errno, and nothing changed."""
 
 import errno
+import threading
 
 import pytest
 
 import lending
 
-NVME = "1b36:0010"
+PAIR = lending.options()
 LEND = f"{lending.DRIVER}/lend"
 RECLAIM = f"{lending.DRIVER}/reclaim"
+LONG = "x" * 4095
+MALFORMED = ("\n", " ", "garbage", "0000:00:20.0", "0000:00:1f.9", "0000:00:04.0.0", "0000:00:04.0 forc",
+             "0000:00:04.0 force force", "zz:04.0", "-1:04.0", "100000000:00:04.0", LONG)
+ABSENT = ("00:1e.7", "0000:00:1e.7", "0042:00:06.0")
 
 
-@pytest.mark.parametrize("text, want", [
-    ("", errno.EINVAL),
-    ("\\n", errno.EINVAL),
-    ("garbage", errno.EINVAL),
-    ("0000:00:ff.0", errno.EINVAL),
-    ("0000:00:1f.9", errno.EINVAL),
-    ("0000:00:04.0.0", errno.EINVAL),
-    ("0000:00:04.0 forc", errno.EINVAL),
-    ("00:1e.7", errno.ENODEV),
-    ("0042:00:04.0", errno.ENODEV),
-])
+@pytest.fixture
+def ready(pair):
+    """The pair with its links up."""
+    return lending.ready(pair)
+
+
 @pytest.mark.parametrize("path", [LEND, RECLAIM])
-def test_driver_attributes_refuse(pair, path, text, want):
-    """A malformed BDF is EINVAL, one that is not there ENODEV."""
-    if text == "":
-        # a write of no bytes never reaches the file: the kernel answers 0 itself
-        pytest.skip("an empty write does not reach sysfs")
-    assert lending.write(pair.lender, path, text) == want
+def test_driver_attributes_refuse(ready, path):
+    """A malformed BDF is EINVAL, one that is not there ENODEV; nothing is lent afterwards."""
+    for text in MALFORMED:
+        assert ready.lender.write(path, text) == errno.EINVAL, repr(text)
+    for text in ABSENT:
+        assert ready.lender.write(path, text) == errno.ENODEV, repr(text)
+    assert lending.names(ready.lender, "lent") == []
+    assert lending.driver_of(ready.lender, lending.find_pci(ready.lender, lending.NVME)) == "nvme"
 
 
-def test_long_garbage(pair):
-    """A page full of garbage is EINVAL."""
-    for path in (LEND, RECLAIM):
-        assert lending.write(pair.lender, path, "x" * 4000) == errno.EINVAL
-
-
-def test_lend_refuses_what_cannot_be_lent(pair):
-    """Bridges, the NTB itself, and a device already lent."""
-    guest = pair.lender
-    ntb = lending.find_pci(guest, "8086:201c")
-    assert lending.write(guest, LEND, ntb) == errno.EOPNOTSUPP
-    nvme = lending.find_pci(guest, NVME)
-    assert lending.write(guest, RECLAIM, nvme) == errno.ENODEV
+def test_lend_refuses_what_cannot_be_lent(ready):
+    """The NTB itself, what is not lent, what is lent already; and the way back is exact."""
+    guest = ready.lender
+    nvme = lending.find_pci(guest, lending.NVME)
+    override = f"/sys/bus/pci/devices/{nvme}/driver_override"
+    before = guest.read(override)
+    assert guest.write(LEND, lending.find_pci(guest, "8086:201c")) == errno.EOPNOTSUPP
+    assert guest.write(RECLAIM, nvme) == errno.ENODEV
     assert lending.driver_of(guest, nvme) == "nvme"
     lending.lend(guest, nvme)
-    assert lending.write(guest, LEND, nvme) == errno.EBUSY
+    assert guest.write(LEND, nvme) == errno.EBUSY
+    assert lending.driver_of(guest, nvme) == "devlend_lender"
     lending.reclaim(guest, nvme)
     assert lending.driver_of(guest, nvme) == "nvme"
-    override = lending.sh(guest, f"cat /sys/bus/pci/devices/{nvme}/driver_override")
-    assert override == "(null)"
+    assert guest.read(override) == before
+    assert guest.write(RECLAIM, nvme) == errno.ENODEV
 
 
-def test_borrow_and_return_refuse(pair):
-    """Slots that are no slots, a second borrow, a shadow that is lent on."""
-    nvme = lending.find_pci(pair.lender, NVME)
-    lending.wait_link(pair.lender)
-    lending.lend(pair.lender, nvme)
-    guest = pair.borrower
+def test_borrow_and_return_refuse(ready):
+    """Slots that are no slots, a second borrow, a shadow that would be lent on."""
+    nvme = lending.lent_drive(ready)
+    guest = ready.borrower
     offer = lending.wait_offer(guest, nvme)
     borrow = f"{lending.BUS}/{offer}/borrow"
-    for text in ("garbage", "-1", "99999999999", "x" * 4000):
-        assert lending.write(guest, borrow, text) == errno.EINVAL
+    for text in ("\n", "garbage", "-1", "99999999999", "auto auto", LONG):
+        assert guest.write(borrow, text) == errno.EINVAL, repr(text)
+    assert lending.names(guest, "lease") == []
     lease = lending.borrow(guest, offer)
-    assert lending.write(guest, borrow, "auto") == errno.EBUSY
-    shadow = lending.shadow_of(guest, lease)
-    assert lending.write(guest, LEND, shadow) == errno.ELOOP
-    for text in ("garbage", "2", "x" * 4000):
-        assert lending.write(guest, f"{lending.BUS}/{lease}/return", text) == errno.EINVAL
-    lending.give_back(guest, lease)
-    lending.reclaim(pair.lender, nvme)
+    assert guest.write(borrow, "auto") == errno.EBUSY
+    assert guest.write(LEND, lending.shadow_of(guest, lease)) == errno.ELOOP
+    for text in ("\n", "garbage", "2", LONG):
+        assert guest.write(f"{lending.BUS}/{lease}/return", text) == errno.EINVAL, repr(text)
+    assert guest.read(f"{lending.BUS}/{lease}/state") == "active"
+    lending.take_down(ready, nvme)
     lending.wait(guest, f"[ ! -e {lending.BUS}/{offer} ]")
+
+
+def test_link_attributes_refuse(ready):
+    """The beat's time-out takes a number in its range, and keeps it."""
+    path = f"{lending.BUS}/link0/beat_timeout_ms"
+    for text, want in (("garbage", errno.EINVAL), ("\n", errno.EINVAL), ("-5", errno.EINVAL), (LONG, errno.EINVAL),
+                       ("1", errno.ERANGE), ("4000000000", errno.ERANGE)):
+        assert ready.lender.write(path, text) == want, repr(text)
+    assert ready.lender.read(path) == str(lending.BEAT_TIMEOUT_MS)
+
+
+def test_both_sides_at_once(ready):
+    """Reclaim on the lender and return on the borrower in the same moment: both end well."""
+    nvme, lease, _ = lending.borrowed_drive(ready)
+    codes = {}
+
+    def write(name, guest, path, text):
+        codes[name] = guest.write(path, text, timeout=180)
+
+    threads = [threading.Thread(target=write, args=args) for args in (
+        ("reclaim", ready.lender, RECLAIM, nvme),
+        ("return", ready.borrower, f"{lending.BUS}/{lease}/return", "1"))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert codes["reclaim"] == 0
+    assert codes["return"] in (0, errno.ENOENT, errno.ENODEV, errno.EBUSY)
+    assert lending.names(ready.borrower, "lease") == []
+    assert lending.driver_of(ready.lender, nvme) == "nvme"
