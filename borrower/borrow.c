@@ -28,6 +28,24 @@
 #include "shadow.h"
 #include "trace.h"
 
+/* Where the outbound windows lie; size 0 for one that no BAR of the NTB holds. */
+static unsigned int borrow_apertures(struct borrower_lease *lease,
+				     struct devlend_aperture *aperture, unsigned int max)
+{
+	unsigned int i, count = min(devlend_aperture_count(lease->link), max);
+	int err;
+
+	for (i = 0; i < count; i++) {
+		err = devlend_aperture_get(lease->link, i, &aperture[i]);
+		if (!err)
+			continue;
+		dev_warn(&lease->dev, "outbound window %u cannot be used (%d); has NTB %s all its BARs?\n",
+			 i, err, pci_name(lease->ntb));
+		aperture[i] = (struct devlend_aperture){};
+	}
+	return count;
+}
+
 /* BORROW: fetch the grant into the lease. */
 static int borrow_grant(struct borrower_lease *lease)
 {
@@ -44,19 +62,14 @@ static int borrow_grant(struct borrower_lease *lease)
 		.reply = &wire,
 		.reply_max = sizeof(wire),
 	};
-	unsigned int i, windows;
+	unsigned int windows;
 	const char *why = "length";
 	uuid_t self;
 	int err;
 
 	devlend_host_uuid(&self);
 	export_uuid(request.borrower_host.b, &self);
-	windows = min_t(unsigned int, devlend_aperture_count(lease->link), ARRAY_SIZE(aperture));
-	for (i = 0; i < windows; i++) {
-		err = devlend_aperture_get(lease->link, i, &aperture[i]);
-		if (err)
-			return err;
-	}
+	windows = borrow_apertures(lease, aperture, ARRAY_SIZE(aperture));
 	err = devlend_call(lease->link, &call);
 	if (err) {
 		dev_err(&lease->dev, "the lender refused %s (%d); its log says why\n",
