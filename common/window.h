@@ -22,6 +22,7 @@ struct workqueue_struct;
 /* What is known of an NTB driver beyond its interface; see window_hw.c. */
 #define DEVLEND_NTB_WHOLE_WINDOWS	BIT(0)	/* a window is opened whole, aligned to its size */
 #define DEVLEND_NTB_CLOSE_UNPROVEN	BIT(1)	/* closing may not close */
+#define DEVLEND_NTB_CLOSE_SAYS_EIO	BIT(2)	/* closing closes, and says -EIO */
 
 /**
  * struct devlend_window - one inbound window
