@@ -3,8 +3,8 @@
  * Tests of the window planner (common/plan.c).
  *
  * Each case states windows and regions as a table; plan_check() then asserts, besides what
- * the case says, what must hold for any plan: aligned bases, sizes within limits, each region
- * inside its window, nothing moved that was open.
+ * the case says, what must hold for any plan: aligned bases, sizes within limits, each
+ * region inside its window, nothing moved that was open.
  */
 #include <kunit/test.h>
 #include <linux/sizes.h>
@@ -22,8 +22,8 @@
 /* Switchtec, as window.c presents it: whole windows only. */
 #define SWITCHTEC(size)	{ .addr_align = (size), .size_align = (size), .size_max = (size) }
 
-#define OPEN(align, max, b, s) \
-	{ .addr_align = (align), .size_align = 1, .size_max = (max), .open = true, .base = (b), .size = (s) }
+#define OPEN(align, max, b, s) { .addr_align = (align), .size_align = 1, \
+	.size_max = (max), .open = true, .base = (b), .size = (s) }
 
 static void plan_check(struct kunit *test, const struct devlend_plan_window *before,
 		       const struct devlend_plan_window *win, unsigned int windows,
@@ -447,8 +447,10 @@ static void plan_test_too_many(struct kunit *test)
 	struct devlend_plan_short why;
 
 	/* refused before either array is looked at */
-	KUNIT_EXPECT_EQ(test, devlend_plan(win, DEVLEND_PLAN_WINDOWS_MAX + 1, region, 1, &why), -EINVAL);
-	KUNIT_EXPECT_EQ(test, devlend_plan(win, 1, region, DEVLEND_PLAN_REGIONS_MAX + 1, &why), -EINVAL);
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			devlend_plan(win, DEVLEND_PLAN_WINDOWS_MAX + 1, region, 1, &why));
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			devlend_plan(win, 1, region, DEVLEND_PLAN_REGIONS_MAX + 1, &why));
 }
 
 static void plan_test_no_windows(struct kunit *test)
@@ -634,4 +636,5 @@ static struct kunit_suite plan_suite = {
 	.name = "devlend_plan",
 	.test_cases = plan_cases,
 };
+
 kunit_test_suite(plan_suite);
