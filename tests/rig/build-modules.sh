@@ -44,10 +44,8 @@ case " $* " in
 *' modules '* | *' clean '*) ;;
 *) target+=(modules) ;;
 esac
-where=(-C "$out")
-[ -e "$out/Makefile" ] || where=(-C "$KDIR" M="$out" DEVLEND_SRC="$out" KBUILD_EXTRA_SYMBOLS="$NTB_SYMVERS")
 rc=0
-in_chroot -b "$TOP" make "${where[@]}" -s --no-print-directory -j"$(nproc)" \
+in_chroot -b "$TOP" make -C "$out" -s --no-print-directory -j"$(nproc)" \
 	KDIR="$KDIR" NTB_SYMVERS="$NTB_SYMVERS" CONFIG_DEBUG_INFO_BTF_MODULES= "${target[@]}" \
 	> >(sed "s#$out/#$TOP/#g") 2> >(sed "s#$out/#$TOP/#g" >&2) || rc=$?
 wait
