@@ -107,7 +107,10 @@ static void lease_finish(struct borrower_lease *lease)
 	mutex_unlock(&leases_lock);
 	device_del(&lease->dev);
 	borrower_slot_put(lease->slot);
-	if (!lease->error)
+	if (!lease->error && lease->dead)
+		dev_warn(&lease->dev, "%s is lost with its link; borrow it again when it is offered\n",
+			 lease->offer_name);
+	else if (!lease->error)
 		dev_info(&lease->dev, "%s is given back\n", lease->offer_name);
 	complete_all(&lease->started);
 	complete_all(&lease->ended);

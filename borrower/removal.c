@@ -96,13 +96,15 @@ static void removal_return(struct borrower_lease *lease)
 		.handle = lease->grant.handle,
 		.timeout_ms = DEVLEND_RESET_TIMEOUT_MS,
 	};
+	bool dead;
 	int err;
 
 	mutex_lock(&lease->lock);
-	err = lease->dead ? -ENOTCONN : 0;
+	dead = lease->dead;
 	mutex_unlock(&lease->lock);
-	if (!err)
-		err = devlend_call(lease->link, &call);
+	if (dead)
+		return;
+	err = devlend_call(lease->link, &call);
 	if (err)
 		dev_warn(&lease->dev, "the lender did not acknowledge the return of %s (%d); it takes the device back by itself\n",
 			 lease->offer_name, err);
