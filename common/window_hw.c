@@ -26,6 +26,7 @@
 #include <linux/log2.h>
 #include <linux/ntb.h>
 #include <linux/pci.h>
+#include <linux/sizes.h>
 #include <linux/workqueue.h>
 
 #include "link.h"
@@ -34,6 +35,9 @@
 
 /* The peer's index: links join two hosts. */
 #define WINDOW_PEER	0
+
+/* A window's end is a multiple of this, whatever the driver says. */
+#define WINDOW_GRAIN	SZ_4K
 
 /* Intel's Ice Lake Xeon: see window_quirks. */
 #define WINDOW_DEVICE_ICX	0x347e
@@ -125,6 +129,8 @@ static int window_set(struct devlend_windows *ws, struct ntb_dev *ntb, unsigned 
 
 static void window_apply_quirks(struct devlend_window *win, unsigned int quirks)
 {
+	/* Intel's limit registers count pages, while the driver names 1 byte, and fails */
+	win->size_align = max_t(u64, win->size_align, WINDOW_GRAIN);
 	if (!(quirks & DEVLEND_NTB_WHOLE_WINDOWS) || !win->size_max)
 		return;
 	win->size_max = rounddown_pow_of_two(win->size_max);
