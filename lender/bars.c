@@ -105,7 +105,7 @@ u32 lender_bar_flags(const struct pci_dev *pdev, int bar)
 	const struct resource *res = &pdev->resource[bar];
 	u32 flags = 0;
 
-	if (!resource_size(res))
+	if (!pci_resource_len(pdev, bar))
 		return 0;
 	if (res->flags & IORESOURCE_IO)
 		return DEVLEND_BAR_IO;
@@ -140,9 +140,9 @@ static int bars_list(struct lender_dev *lent, struct pci_dev *ntb)
 		struct resource *res = &lent->pdev->resource[i];
 		struct devlend_exposed *e = &bars->exposed[bars->count];
 
-		if (!resource_size(res) || !(res->flags & IORESOURCE_MEM))
+		if (!pci_resource_len(lent->pdev, i) || !(res->flags & IORESOURCE_MEM))
 			continue;
-		e->size = resource_size(res);
+		e->size = pci_resource_len(lent->pdev, i);
 		if (bars->ntb) {
 			dma_addr_t iova = dma_map_resource(bars->ntb, res->start, e->size,
 							   DMA_BIDIRECTIONAL, 0);

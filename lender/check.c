@@ -75,7 +75,7 @@ static int check_bar_without_address(struct pci_dev *pdev)
 	for (i = 0; i < DEVLEND_BARS; i++) {
 		const struct resource *res = &pdev->resource[i];
 
-		if (resource_size(res) && res->flags & IORESOURCE_MEM &&
+		if (pci_resource_len(pdev, i) && res->flags & IORESOURCE_MEM &&
 		    (!res->start || res->flags & IORESOURCE_UNSET))
 			return i;
 	}

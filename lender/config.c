@@ -35,7 +35,7 @@ static void config_bars(struct pci_dev *pdev, u32 *told)
 		u32 *bar = &told[PCI_BASE_ADDRESS_0 / 4 + i];
 		u64 addr;
 
-		if (!resource_size(res) || !(res->flags & IORESOURCE_MEM))
+		if (!pci_resource_len(pdev, i) || !(res->flags & IORESOURCE_MEM))
 			continue;
 		addr = pci_bus_address(pdev, i);
 		*bar = lower_32_bits(addr);

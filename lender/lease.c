@@ -131,6 +131,7 @@ void lender_lease_end(struct lender_dev *lent)
 	struct devlend_handle handle;
 	struct devlend_link *link;
 	enum lender_end end;
+	bool bound;
 	int err;
 
 	mutex_lock(&lent->lock);
@@ -151,12 +152,13 @@ void lender_lease_end(struct lender_dev *lent)
 
 	mutex_lock(&lent->lock);
 	lease_clear(lent, err);
+	bound = lent->bound;
 	mutex_unlock(&lent->lock);
-	if (err)
+	if (err && bound)
 		dev_err(&lent->dev, "%s, but could not be reset (%d): quarantined; reclaim it, and power-cycle it if its driver fails\n",
 			lease_end_name(end), err);
 	else
-		dev_info(&lent->dev, "%s; reset\n", lease_end_name(end));
+		dev_info(&lent->dev, "%s\n", lease_end_name(end));
 }
 
 static void lease_tell_reset(struct devlend_link *link, const struct devlend_handle *handle,

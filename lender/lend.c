@@ -321,10 +321,8 @@ int lender_reclaim(const struct lender_bdf *bdf)
 		return -ENODEV;
 	lent = lender_find_pdev(pdev);
 	err = -ENODEV;
-	if (!lent) {
-		pci_err(pdev, "not reclaimed: it is not lent (%d)\n", err);
+	if (!lent)
 		goto put;
-	}
 	lend_ask_back(lent, DEVLEND_REVOKE_RECLAIM, bdf->force ? 0 : LENDER_GRACE_MS);
 	err = lend_wait(lent, lend_gone);
 	lender_put(lent);
@@ -349,4 +347,6 @@ void lender_reclaim_all(u32 reason)
 		lend_ask_back(lent, reason, LENDER_GRACE_MS);
 	for (id = 0; (lent = lender_next(id)); id = lent->id, lender_put(lent))
 		wait_event(lent->wait, lend_gone(lent));
+	/* and until the peers have heard of it, for the links go next */
+	lender_lents_flush();
 }

@@ -292,6 +292,12 @@ void lender_lends_stop(void)
 	mutex_unlock(&lent_list_lock);
 }
 
+/* Wait until the workers have nothing more to do. Context: process, no locks. */
+void lender_lents_flush(void)
+{
+	flush_workqueue(lent_wq);
+}
+
 int lender_lents_init(void)
 {
 	lent_wq = alloc_workqueue("devlend_lender", WQ_UNBOUND, 0);

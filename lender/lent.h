@@ -181,6 +181,7 @@ struct lender_dev {
 
 	bool bound;
 
+	/* protects what follows, up to @live */
 	struct mutex lock;
 	enum lender_state state;
 	int error;
@@ -222,6 +223,7 @@ struct lender_dev *lender_next(u32 after_id);
 void lender_enter(struct lender_dev *lent, enum lender_state state);
 void lender_forget(struct lender_dev *lent);
 void lender_kick(struct lender_dev *lent, enum lender_todo what);
+void lender_lents_flush(void);
 int lender_lents_init(void);
 void lender_lents_exit(void);
 

@@ -235,10 +235,9 @@ void lender_offers_link_up(struct devlend_link *link)
 
 	if (!ol) {
 		ol = kzalloc(sizeof(*ol), GFP_KERNEL);
-		if (!ol) {
-			dev_err(devlend_link_dev(link), "no memory to send offers; take the link down and up to try again\n");
+		/* this peer sees no offers until its link comes up again */
+		if (!ol)
 			return;
-		}
 		kref_init(&ol->kref);
 		kref_get(&ol->kref);
 		ol->link = devlend_link_get(link);

@@ -77,7 +77,7 @@ static int quiesce_verify(struct pci_dev *pdev)
 		const struct resource *res = &pdev->resource[i];
 		u32 bar;
 
-		if (!resource_size(res) || !(res->flags & IORESOURCE_MEM))
+		if (!pci_resource_len(pdev, i) || !(res->flags & IORESOURCE_MEM))
 			continue;
 		pci_read_config_dword(pdev, PCI_BASE_ADDRESS_0 + 4 * i, &bar);
 		bar &= (u32)PCI_BASE_ADDRESS_MEM_MASK;

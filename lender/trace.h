@@ -8,27 +8,22 @@
 #include <linux/pci.h>
 #include <linux/tracepoint.h>
 
-#define LENDER_TRACE_BDF_FMT	"%04x:%02x:%02x.%x"
-#define LENDER_TRACE_BDF_ARGS \
-	__entry->domain, __entry->bdf >> 8, PCI_SLOT(__entry->bdf & 0xff), PCI_FUNC(__entry->bdf & 0xff)
+#include <devlend/compat.h>
 
 TRACE_EVENT(lender_state,
 	TP_PROTO(struct pci_dev *pdev, u32 from, u32 to),
 	TP_ARGS(pdev, from, to),
 	TP_STRUCT__entry(
-		__field(u32, domain)
-		__field(u16, bdf)
+		__string(device, pci_name(pdev))
 		__field(u32, from)
 		__field(u32, to)
 	),
 	TP_fast_assign(
-		__entry->domain = pci_domain_nr(pdev->bus);
-		__entry->bdf = pci_dev_id(pdev);
+		devlend_assign_str(device, pci_name(pdev));
 		__entry->from = from;
 		__entry->to = to;
 	),
-	TP_printk(LENDER_TRACE_BDF_FMT " state %u -> %u", LENDER_TRACE_BDF_ARGS,
-		  __entry->from, __entry->to)
+	TP_printk("%s state %u -> %u", __get_str(device), __entry->from, __entry->to)
 );
 
 TRACE_EVENT(lender_request,
@@ -70,19 +65,16 @@ TRACE_EVENT(lender_step,
 	TP_PROTO(struct pci_dev *pdev, const char *step, int err),
 	TP_ARGS(pdev, step, err),
 	TP_STRUCT__entry(
-		__field(u32, domain)
-		__field(u16, bdf)
+		__string(device, pci_name(pdev))
 		__array(char, step, 16)
 		__field(int, err)
 	),
 	TP_fast_assign(
-		__entry->domain = pci_domain_nr(pdev->bus);
-		__entry->bdf = pci_dev_id(pdev);
+		devlend_assign_str(device, pci_name(pdev));
 		strscpy(__entry->step, step, sizeof(__entry->step));
 		__entry->err = err;
 	),
-	TP_printk(LENDER_TRACE_BDF_FMT " %s: %d", LENDER_TRACE_BDF_ARGS,
-		  __entry->step, __entry->err)
+	TP_printk("%s %s: %d", __get_str(device), __entry->step, __entry->err)
 );
 
 #endif /* LENDER_TRACE_H */
