@@ -52,11 +52,11 @@ class Nvme:
 class Guest:
     """A machine. Devices are Nvme objects or QEMU -device strings, from slot 6 upwards;
     the NTB endpoint, where ntb_socket names a simulator's socket, is in slot 5.
-    iommu: with a VT-d that also remaps interrupts. kmemleak: the checking kernel looks for
+    iommu: with a VT-d that also remaps interrupts. memory_file: what a peer's fast window maps. kmemleak: the checking kernel looks for
     leaks when asked to scan."""
 
     def __init__(self, name, run_dir, kernel="6.12", memory=512, smp=1, core=None, devices=(), ntb_socket=None,
-                 modules=(), append="", machine="", with_modules=True, kmemleak=False, iommu=False, extra_args=()):
+                 modules=(), append="", machine="", with_modules=True, kmemleak=False, iommu=False, memory_file=None, extra_args=()):
         self.name, self.run_dir, self.core = name, run_dir, core
         self.kernel = paths.kernel(kernel)
         self.memory, self.smp = memory, smp
@@ -64,6 +64,7 @@ class Guest:
         self.modules, self.append, self.machine = tuple(modules), append, machine
         self.kmemleak, self.iommu = kmemleak, iommu
         self.with_modules, self.extra_args = with_modules, list(extra_args)
+        self.memory_file = memory_file
         self.console = Console(name, run_dir / f"{name}-console.log")
         self.process = self.agent = self.qmp = None
         self._device_args = None
@@ -209,6 +210,8 @@ class Guest:
 
     def _argv(self, sockets):
         memory = f"memory-backend-memfd,id=m,size={self.memory}M,share=on"
+        if self.memory_file:
+            memory = f"memory-backend-file,id=m,size={self.memory}M,share=on,mem-path={self.memory_file}"
         machine = "q35,memory-backend=m" + ("," + self.machine if self.machine else "")
         append = f"{APPEND} rig.hostname={self.name} {self.append}"
         # It costs the checking kernel a third of its speed: for tests that scan.

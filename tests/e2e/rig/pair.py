@@ -7,7 +7,9 @@ what is lent sits in the lender's slots from 6 on. The in-tree ntb_hw_intel is l
 
 import os
 import re
+import shutil
 
+from . import paths
 from .agent import until
 from .guest import Guest, Nvme
 from .ntbsim import WINDOWS, Ntbsim, forbidden
@@ -19,15 +21,25 @@ NTB_MODULES = ("ntb", "ntb_hw_intel")
 
 class Pair:
     """Boots on start(), or as a context manager. Options that start with lender_ or
-    borrower_ go to that guest alone, others to both."""
+    borrower_ go to that guest alone, others to both. fast: the largest window of each port is
+    the other guest's memory itself: for throughput, never for counts, order or isolation."""
 
-    def __init__(self, run_dir, devices=None, windows=WINDOWS, ntb=True, modules=NTB_MODULES + ("nvme",), **options):
+    def __init__(self, run_dir, devices=None, windows=WINDOWS, ntb=True, fast=False,
+                 modules=NTB_MODULES + ("nvme",), **options):
         self.run_dir = run_dir
+        self._memory_dir = paths.scratch_dir("/dev/shm") if fast else None
+        if fast:
+            windows = list(windows[:-1]) + [dict(windows[-1], fast=True)]
+            for name in ("lender", "borrower"):
+                options[f"{name}_memory_file"] = self._memory_dir / name
         self.ntbsim = Ntbsim(run_dir, windows) if ntb else None
         cores = os.cpu_count() or 1
         self.lender = self._guest("lender", "a", 0, cores, options, modules,
                                   [Nvme()] if devices is None else devices)
         self.borrower = self._guest("borrower", "b", 1, cores, options, modules, [])
+        if fast:
+            for port, guest in zip(self.ntbsim.config["ports"], self.guests):
+                port.update(memory=str(guest.memory_file), memory_size=f"{guest.memory}M")
 
     @property
     def guests(self):
@@ -51,6 +63,8 @@ class Pair:
             guest.stop()
         if self.ntbsim:
             self.ntbsim.stop()
+        if self._memory_dir:
+            shutil.rmtree(self._memory_dir, ignore_errors=True)
 
     def __enter__(self):
         return self.start()

@@ -88,10 +88,15 @@ def ntbsim_binary():
     return binary
 
 
-def socket_dir():
-    """A short path: unix sockets have room for 107 bytes. Those of killed runs are removed."""
-    for old in Path("/tmp").glob("devlend-*-*"):
+def scratch_dir(base):
+    """A folder of this run with a short name; those of killed runs are removed."""
+    for old in Path(base).glob("devlend-*-*"):
         pid = old.name.split("-")[1]
         if pid.isdigit() and not Path("/proc", pid).exists():
             shutil.rmtree(old, ignore_errors=True)
-    return Path(tempfile.mkdtemp(prefix=f"devlend-{os.getpid()}-", dir="/tmp"))
+    return Path(tempfile.mkdtemp(prefix=f"devlend-{os.getpid()}-", dir=base))
+
+
+def socket_dir():
+    """For sockets, whose paths have room for 107 bytes."""
+    return scratch_dir("/tmp")

@@ -172,11 +172,11 @@ def main(argv=None):
         if not args.no_ntb:
             subprocess.run(["make", "-s", "-C", str(paths.TOP / "tools/ntbsim")], check=True)
     small, large = args.windows.split(",")
-    windows = [{"bar": 2, "size": small, "fast": False}, {"bar": 4, "size": large, "fast": args.fast}]
+    windows = [{"bar": 2, "size": small, "fast": False}, {"bar": 4, "size": large, "fast": False}]
     own_devices = args.device or [Nvme()]
     run_dir = new_run_dir()
     extra = tuple(m for m in args.modprobe.split(",") if m)
-    pair = Pair(run_dir, devices=own_devices, windows=windows, ntb=not args.no_ntb, kernel=args.kernel, smp=args.smp,
+    pair = Pair(run_dir, devices=own_devices, windows=windows, ntb=not args.no_ntb, fast=args.fast, kernel=args.kernel, smp=args.smp,
                 memory=args.memory, append=args.append, modules=NTB_MODULES + extra)
     started = time.monotonic()
     status = 1
