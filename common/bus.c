@@ -23,6 +23,7 @@
 #include <devlend/core.h>
 
 #include "bus.h"
+#include "link.h"
 
 /* Longest state name in an uevent, with its key. */
 #define BUS_STATE_ENV_MAX	64
@@ -31,6 +32,8 @@ static struct dentry *bus_debugfs;
 
 DEVLEND_BUS_CONST struct bus_type devlend_bus_type = {
 	.name = "devlend",
+	/* the host goes down: only links have something to do */
+	.shutdown = devlend_link_shutdown,
 };
 EXPORT_SYMBOL_GPL(devlend_bus_type);
 

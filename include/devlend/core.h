@@ -12,9 +12,11 @@
  * NTB function, its memory windows and its struct pci_dev may be used; after it every function
  * here that needs the NTB returns -ENODEV.
  *
- * Order. For one service and link the callbacks come one at a time: link_up, any number of
- * request and atomic, link_down, and again; link_gone is the last and is preceded by link_down where the
- * link was up. A service that registers late is told of links that are up already.
+ * Order. For one service and link, link_up, link_down and link_gone come one at a time:
+ * link_up, then link_down (see there), and again; link_gone is the last and is preceded by
+ * link_down where the link was up. Requests begin only between link_up's call and link_down's,
+ * in the session that they were asked in. A service that registers late is told of links that
+ * are up already.
  */
 #ifndef DEVLEND_CORE_H
 #define DEVLEND_CORE_H
@@ -98,15 +100,20 @@ struct devlend_request {
  * struct devlend_service - a module above the core
  * @id: which operations it serves; one module per id
  * @name: for messages
- * @link_up: a peer is there and calls can be made. Context: process, may sleep and call the peer.
+ * @link_up: a peer is there and calls can be made; requests may be served from here on. Context:
+ *	process, may sleep and call the peer, must not wait for the rescan lock.
  * @link_down: leases with this peer are void, calls fail already. Context: process, may
- *	sleep, must not wait for the rescan lock. Called at once after the loss is seen.
+ *	sleep, must not wait for the rescan lock. Called at once after the loss is seen; called
+ *	again, before the next link_up, when a request that was being served then has finished,
+ *	since that may have left something behind.
  * @link_gone: the NTB function is going away. On return nothing of it may be in use: window
  *	resources detached, mappings of its BARs by this module gone. Context: process, the rescan
  *	lock may be held by the caller: neither take it nor wait for what takes it.
- * @request: serve one request. Context: process, may sleep; several run at the same time. Return: a status.
+ * @request: serve one request. Context: process, may sleep, must not wait for the rescan
+ *	lock; several run at the same time. Return: a status.
  * @atomic: serve one operation of the atomic lane. Context: hard IRQ or
- *	interrupts off: no sleeping; config accessors and posted writes only. Return: a status.
+ *	interrupts off: no sleeping, no devlend_atomic_post(); config accessors and posted
+ *	writes only. Return: a status.
  */
 struct devlend_service {
 	enum devlend_service_id id;
@@ -169,9 +176,10 @@ struct devlend_call {
 int devlend_call(struct devlend_link *link, struct devlend_call *call);
 
 /*
- * Atomic lane. devlend_atomic_post() queues an operation and never waits, from any context; devlend_atomic_flush()
- * spins, at most DEVLEND_ATOMIC_TIMEOUT_MS, until all that was queued before is answered; from any context but
- * hard IRQ and interrupts off. Operations keep their order. See common/link.c.
+ * Atomic lane. devlend_atomic_post() queues an operation and never waits, from any context;
+ * devlend_atomic_flush() spins, at most DEVLEND_ATOMIC_TIMEOUT_MS, until all that was queued
+ * before is answered; from any context but hard IRQ and interrupts off. Operations keep their
+ * order. See common/atomic.c.
  */
 int devlend_atomic_post(struct devlend_link *link, u8 op, u32 handle_random, u32 arg);
 int devlend_atomic_flush(struct devlend_link *link);
@@ -219,8 +227,8 @@ struct devlend_exposed {
  */
 int devlend_expose(struct devlend_link *link, struct devlend_exposed *region, unsigned int n);
 /*
- * Close what devlend_expose() opened; a window without users is closed (same base, size 0, read back
- * where the NTB allows it). After link_gone a no-op that only clears @open.
+ * Close what devlend_expose() opened; a window without users is closed (same base, size 0, read
+ * back where the NTB allows it). After link_gone a no-op that only clears @open.
  */
 void devlend_unexpose(struct devlend_link *link, struct devlend_exposed *region, unsigned int n);
 
