@@ -57,7 +57,8 @@ struct devlend_plan_short {
 
 /*
  * Place all of @region in @win, in place (both arrays are scratch on failure).
- * Open windows keep their base. As few windows as possible are opened, the smallest that will do first.
+ * Open windows keep their base. As few windows as possible are opened, the smallest that
+ * will do first.
  * Return: 0; -ENOSPC with *@why filled in; -EINVAL for a region of size 0 or one that wraps.
  */
 int devlend_plan(struct devlend_plan_window *win, unsigned int windows,

@@ -131,24 +131,39 @@ enum devlend_atomic_op {
 
 /**
  * enum devlend_status - outcome of a call, on both lanes; four bits
+ * @DEVLEND_OK: done
+ * @DEVLEND_E_INVAL: malformed, or out of range
+ * @DEVLEND_E_NOENT: no such offer
+ * @DEVLEND_E_STALE: handle or generation of an earlier life
+ * @DEVLEND_E_BUSY: taken, or too many requests at once
+ * @DEVLEND_E_PERM: not allowed to this peer
+ * @DEVLEND_E_NOSPC: no window holds it
+ * @DEVLEND_E_IO: device or window did not do as told
+ * @DEVLEND_E_NOTSUPP: operation or feature unknown here
+ * @DEVLEND_E_TIMEDOUT: the device did not get ready
+ * @DEVLEND_E_NOMEM: no memory
+ * @DEVLEND_E_RANGE: the device cannot address it
+ * @DEVLEND_E_GONE: the device is gone, or quarantined
+ * @DEVLEND_E_NOSVC: the module that serves it is not loaded
+ * @DEVLEND_STATUS_MAX: largest value that fits on the wire
  *
  * Translated to errno in one function, devlend_status_to_errno().
  */
 enum devlend_status {
 	DEVLEND_OK		= 0,
-	DEVLEND_E_INVAL		= 1,	/* malformed, or out of range */
-	DEVLEND_E_NOENT		= 2,	/* no such offer */
-	DEVLEND_E_STALE		= 3,	/* handle or generation of an earlier life */
-	DEVLEND_E_BUSY		= 4,	/* taken, or too many requests at once */
-	DEVLEND_E_PERM		= 5,	/* not allowed to this peer */
-	DEVLEND_E_NOSPC		= 6,	/* no window holds it */
-	DEVLEND_E_IO		= 7,	/* device or window did not do as told */
-	DEVLEND_E_NOTSUPP	= 8,	/* operation or feature unknown here */
-	DEVLEND_E_TIMEDOUT	= 9,	/* the device did not get ready */
+	DEVLEND_E_INVAL		= 1,
+	DEVLEND_E_NOENT		= 2,
+	DEVLEND_E_STALE		= 3,
+	DEVLEND_E_BUSY		= 4,
+	DEVLEND_E_PERM		= 5,
+	DEVLEND_E_NOSPC		= 6,
+	DEVLEND_E_IO		= 7,
+	DEVLEND_E_NOTSUPP	= 8,
+	DEVLEND_E_TIMEDOUT	= 9,
 	DEVLEND_E_NOMEM		= 10,
-	DEVLEND_E_RANGE		= 11,	/* the device cannot address it */
-	DEVLEND_E_GONE		= 12,	/* the device is gone, or quarantined */
-	DEVLEND_E_NOSVC		= 13,	/* the module that serves it is not loaded */
+	DEVLEND_E_RANGE		= 11,
+	DEVLEND_E_GONE		= 12,
+	DEVLEND_E_NOSVC		= 13,
 	DEVLEND_STATUS_MAX	= 15,
 };
 
@@ -241,6 +256,7 @@ struct devlend_wire_uuid {
  * @features_may: features that the sender understands
  * @max_payload: longest payload that the sender accepts, in bytes
  * @services: bit mask of &enum devlend_service_id that are loaded now
+ * @reserved: 0
  */
 struct devlend_wire_hello {
 	__le16 minor;
@@ -260,6 +276,7 @@ struct devlend_wire_hello {
  * @domain: PCI domain there
  * @bdf: bus (15..8), device (7..3), function (2..0) there
  * @generation: counts how often this device was lent since that host booted, from 1
+ * @reserved: 0
  */
 struct devlend_wire_offer_id {
 	struct devlend_wire_uuid host;
@@ -281,6 +298,7 @@ struct devlend_wire_offer_id {
  * struct devlend_wire_bar - one BAR of an offer
  * @size: bytes; 0 where there is none, or it is the upper half of a 64-bit one
  * @flags: %DEVLEND_BAR_IO and following
+ * @reserved: 0
  */
 struct devlend_wire_bar {
 	__le64 size;
@@ -312,6 +330,7 @@ enum devlend_offer_state {
  * @iommu_pgsizes: page sizes of the same, as a bit mask
  * @isolation_group: group id there; 0 = none
  * @p2p_clique: devices with the same non-zero number reach each other
+ * @reserved: 0
  */
 struct devlend_wire_offer {
 	struct devlend_wire_offer_id id;
@@ -380,6 +399,7 @@ struct devlend_wire_grant_bar {
  * @msix_offset: of the table in that BAR
  * @mrrs: maximum read request size in force for the device, bytes
  * @mps: maximum payload size in force, bytes
+ * @reserved: 0
  */
 struct devlend_wire_grant {
 	struct devlend_wire_handle handle;
@@ -436,7 +456,8 @@ struct devlend_wire_map {
 /**
  * struct devlend_wire_attach - request and reply of %DEVLEND_OP_ATTACH
  * @count: entries that follow, at most %DEVLEND_MAP_ENTRIES_MAX
- * @dma_bits: reply: address bits that the lender's path to the window can carry; 64 where unknown
+ * @dma_bits: reply: address bits that the lender's path to the window can carry; 64 where
+ *	unknown
  * @map: the entries; the reply has @device_addr filled in
  */
 struct devlend_wire_attach {

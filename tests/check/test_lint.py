@@ -16,6 +16,8 @@ EXCEPT = {
     "*": ("CONST_STRUCT",		# a macro stands for const where the kernel allows it
           "UNCOMMENTED_DEFINITION",	# what a lock protects is in its struct's kernel-doc
           "TYPO_SPELLING"),		# British spelling
+    # stands for what another kernel has
+    "include/devlend/compat.h": ("MACRO_ARG_REUSE", "MACRO_ARG_UNUSED"),
     # shared with user space, which has no BIT()
     "include/devlend/wire.h": ("BIT_MACRO",),
     # initialisers of tables

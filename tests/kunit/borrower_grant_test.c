@@ -287,4 +287,5 @@ static struct kunit_suite grant_suite = {
 	.name = "devlend-borrower-grant",
 	.test_cases = grant_cases,
 };
+
 kunit_test_suite(grant_suite);

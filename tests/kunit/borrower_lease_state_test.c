@@ -48,4 +48,5 @@ static struct kunit_suite lease_state_suite = {
 	.name = "devlend-borrower-lease-state",
 	.test_cases = lease_state_cases,
 };
+
 kunit_test_suite(lease_state_suite);

@@ -154,4 +154,5 @@ static struct kunit_suite translate_suite = {
 	.name = "devlend-borrower-translate",
 	.test_cases = translate_cases,
 };
+
 kunit_test_suite(translate_suite);
