@@ -11,6 +11,7 @@
  * @BORROWER_LEASE_RETURNING: being taken down in order; the lender still answers
  * @BORROWER_LEASE_DYING: being taken down alone; the lender is not asked any more
  * @BORROWER_LEASE_GONE: nothing is left but the object
+ * @BORROWER_LEASE_STATES: number of states
  */
 enum borrower_lease_state {
 	BORROWER_LEASE_BORROWING,

@@ -14,6 +14,7 @@
  * @DEVLEND_LINK_INCOMPATIBLE: the peer's version cannot work with ours; ends when its
  *	hello or epoch changes
  * @DEVLEND_LINK_GONE: the NTB was taken from us; terminal
+ * @DEVLEND_LINK_STATES: number of states
  */
 enum devlend_link_state {
 	DEVLEND_LINK_DOWN,
@@ -37,6 +38,7 @@ enum devlend_link_state {
  * @DEVLEND_LINK_EV_AGREED: both hellos were answered
  * @DEVLEND_LINK_EV_SILENT: the peer's beat stopped, or it did not answer in time
  * @DEVLEND_LINK_EV_REMOVE: the NTB goes, or this module
+ * @DEVLEND_LINK_EVENTS: number of events
  */
 enum devlend_link_event {
 	DEVLEND_LINK_EV_NTB_UP,

@@ -467,7 +467,7 @@ struct devlend_wire_attach {
 };
 
 enum devlend_probe_kind {
-	DEVLEND_PROBE_MEMORY	= 1,	/* lender's CPU writes @value into the map entry at @offset */
+	DEVLEND_PROBE_MEMORY	= 1,	/* lender's CPU writes @value at @offset of the map entry */
 	DEVLEND_PROBE_BAR	= 2,	/* lender's CPU reads the dword at @offset of BAR @index */
 	DEVLEND_PROBE_MSI	= 3,	/* lender's CPU writes the message @value to the entry */
 };
