@@ -221,7 +221,7 @@ class Guest:
             append += " rig.modules=" + ",".join(self.modules)
         argv = paths.qemu_command() + [
             "-name", self.name, "-uuid", str(uuid.uuid5(uuid.NAMESPACE_DNS, self.name)),
-            "-accel", "tcg", "-cpu", "max", "-machine", machine, "-smp", str(self.smp), "-m", f"{self.memory}M",
+            "-accel", "tcg", "-cpu", "max,phys-bits=39", "-machine", machine, "-smp", str(self.smp), "-m", f"{self.memory}M",
             "-object", memory, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
             "-kernel", str(self.kernel.image), "-initrd", str(image.initrd(self.kernel, self.with_modules)),
             "-append", append]
