@@ -202,7 +202,8 @@ struct devlend_aperture {
 };
 
 unsigned int devlend_aperture_count(struct devlend_link *link);
-int devlend_aperture_get(struct devlend_link *link, unsigned int window, struct devlend_aperture *out);
+int devlend_aperture_get(struct devlend_link *link, unsigned int window,
+			 struct devlend_aperture *out);
 
 /**
  * struct devlend_exposed - a region of this host that the peer reaches through a window
