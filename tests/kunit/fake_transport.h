@@ -17,6 +17,7 @@
  * @t: what the lane under test sees
  * @other: the other end
  * @word: words that the other end wrote
+ * @reads: words read by this end so far
  * @writes: writes of this end so far
  * @rings: bells rung by this end so far
  * @lose: so many of the next writes of this end are lost
@@ -28,6 +29,7 @@ struct fake_end {
 	struct devlend_transport t;
 	struct fake_end *other;
 	u32 word[DEVLEND_WORDS_MAX];
+	unsigned int reads;
 	unsigned int writes;
 	unsigned int rings;
 	unsigned int lose;
@@ -43,6 +45,7 @@ static inline struct fake_end *fake_end(struct devlend_transport *t)
 
 static u32 fake_read(struct devlend_transport *t, unsigned int word)
 {
+	fake_end(t)->reads++;
 	return fake_end(t)->word[word];
 }
 

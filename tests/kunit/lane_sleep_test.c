@@ -283,6 +283,13 @@ static void sleep_test_other_life(struct kunit *test)
 	sleep_send(test, &f->a, 20, 1);
 	sleep_run(f);
 	KUNIT_EXPECT_EQ(test, f->b.count, 1u);
+	/* numbers begin anew, on both sides */
+	sleep_begin(f, 0xdddd, 0xeeee);
+	sleep_send(test, &f->a, 20, 2);
+	sleep_send(test, &f->b, 20, 3);
+	sleep_run(f);
+	KUNIT_EXPECT_EQ(test, f->b.count, 2u);
+	KUNIT_EXPECT_EQ(test, f->a.count, 1u);
 	sleep_end(f);
 }
 
@@ -338,17 +345,22 @@ static void sleep_test_hostile(struct kunit *test)
 	/* more words than there are; no words at all; a number out of turn */
 	sleep_forge(f, devlend_seq_next(seq) << DEVLEND_CTL_SEQ_SHIFT | DEVLEND_CTL_LAST, 15);
 	KUNIT_EXPECT_FALSE(test, devlend_lane_sleep_poll(&f->b.lane));
-	sleep_forge(f, devlend_seq_next(seq) << DEVLEND_CTL_SEQ_SHIFT | DEVLEND_CTL_FIRST |
-		    DEVLEND_CTL_LAST, 0);
+	seq = devlend_seq_next(seq);
+	sleep_forge(f, seq << DEVLEND_CTL_SEQ_SHIFT | DEVLEND_CTL_FIRST | DEVLEND_CTL_LAST, 0);
 	devlend_lane_sleep_poll(&f->b.lane);
-	sleep_forge(f, seq << DEVLEND_CTL_SEQ_SHIFT, 1);
+	/* a header without payload, whose CRC is wrong */
+	seq = devlend_seq_next(seq);
+	sleep_forge(f, seq << DEVLEND_CTL_SEQ_SHIFT | DEVLEND_CTL_FIRST | DEVLEND_CTL_LAST,
+		    DEVLEND_MSG_MIN / 4);
+	KUNIT_EXPECT_TRUE(test, devlend_lane_sleep_poll(&f->b.lane));
+	sleep_forge(f, devlend_seq_next(devlend_seq_next(seq)) << DEVLEND_CTL_SEQ_SHIFT, 1);
 	KUNIT_EXPECT_FALSE(test, devlend_lane_sleep_poll(&f->b.lane));
 	KUNIT_EXPECT_EQ(test, f->b.count, 0u);
 	KUNIT_EXPECT_GT(test, f->b.lane.rejected, 2ull);
 	sleep_end(f);
 }
 
-/* Two idle hosts do not keep each other awake. */
+/* Two idle hosts do not keep each other awake, and looking costs one word. */
 static void sleep_test_idle_is_silent(struct kunit *test)
 {
 	struct sleep_fixture *f = sleep_fixture(test, 16, 16);
@@ -363,6 +375,9 @@ static void sleep_test_idle_is_silent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->a.end.rings + f->b.end.rings, rings);
 	KUNIT_EXPECT_FALSE(test, devlend_lane_sleep_peek(&f->a.lane));
 	KUNIT_EXPECT_FALSE(test, devlend_lane_sleep_peek(&f->b.lane));
+	f->b.end.reads = 0;
+	KUNIT_EXPECT_FALSE(test, devlend_lane_sleep_poll(&f->b.lane));
+	KUNIT_EXPECT_EQ(test, f->b.end.reads, 1u);
 	sleep_end(f);
 }
 
