@@ -34,6 +34,7 @@
  * @msi_writes: writes to 0xfee00000-0xfeefffff
  * @msi_reads: reads from there
  * @held: had to wait for earlier writes to be acknowledged
+ * @reads_early: reads of memory answered before their turn, to open a circle
  * @errors: the target's client answered with an error, or vanished
  * @crossed: reads answered with all-ones to break a cycle
  */
@@ -57,6 +58,7 @@ struct window_counters {
 	uint64_t msi_writes;
 	uint64_t msi_reads;
 	uint64_t held;
+	uint64_t reads_early;
 	uint64_t errors;
 	uint64_t crossed;
 };

@@ -119,13 +119,13 @@ void flow_write(struct port *src, unsigned int win, uint64_t off,
 		wc->dropped_purged++;
 }
 
-/* Lay what held writes would put into [ptr, ptr + len) over @buf. */
-static void overlay(struct port *src, const uint8_t *ptr, uint8_t *buf,
-		    uint32_t len)
+/* Lay what the first @n held writes would put into [ptr, ptr + len) over @buf. */
+static void overlay(struct port *src, size_t n, const uint8_t *ptr,
+		    uint8_t *buf, uint32_t len)
 {
 	const struct flow *f = &src->out;
 
-	for (size_t i = 0; i < f->n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct flow_op *op = op_at(f, i);
 		const uint8_t *to, *from, *end;
 		struct route r;
@@ -145,6 +145,72 @@ static void overlay(struct port *src, const uint8_t *ptr, uint8_t *buf,
 	}
 }
 
+/* Answer a port's held reads of memory out of their turn. Return: whether there was one. */
+static bool give_way(struct port *src)
+{
+	static uint8_t buf[VFU_MAX_XFER];
+	bool any = false;
+
+	for (size_t i = 0; i < src->out.n; i++) {
+		struct flow_op *op = op_at(&src->out, i);
+		struct route r;
+
+		if (op->type != FLOW_READ)
+			continue;
+		r = window_route(src, op->win, op->off, op->len, false);
+		if (r.kind != ROUTE_RAM)
+			continue;
+		flow_read_ram(src, op, &r, buf);
+		overlay(src, i, r.ptr, buf, op->len);
+		src->cnt.win[op->win].reads_early++;
+		flow_answer_op(src, op, buf);
+		op->type = FLOW_NONE;
+		any = true;
+	}
+	return any;
+}
+
+/* Would @src, if it waited for its peer, close a circle that no read of memory can open? */
+static bool circle_closes(struct port *src)
+{
+	if (!cycle_would_close(src))
+		return false;
+	for (int i = 0; i < src->nall; i++)
+		if (give_way(&src->all[i]) && !cycle_would_close(src))
+			return false;
+	return true;
+}
+
+/* Keep a read for its turn. Return: as flow_read(). */
+static bool hold_read(struct port *src, const struct flow_op *op)
+{
+	struct window_counters *wc = &src->cnt.win[op->win];
+
+	if (!hold(src, op)) {
+		wc->errors++;
+		return true;
+	}
+	wc->held++;
+	src->out.waits++;
+	return false;
+}
+
+static bool read_memory(struct port *src, const struct flow_op *op,
+			const struct route *r, void *buf)
+{
+	/* A read pushes the writes before it: what is held must land first. */
+	if (src->out.n && !circle_closes(src)) {
+		memset(buf, 0xff, op->len);
+		return hold_read(src, op);
+	}
+	flow_read_ram(src, op, r, buf);
+	if (src->out.n) {
+		src->cnt.win[op->win].reads_early++;
+		overlay(src, src->out.n, r->ptr, buf, op->len);
+	}
+	return true;
+}
+
 bool flow_read(struct port *src, unsigned int win, uint64_t off, void *buf,
 	       uint32_t len, uint16_t msg_id)
 {
@@ -154,40 +220,27 @@ bool flow_read(struct port *src, unsigned int win, uint64_t off, void *buf,
 		.msg_id = msg_id,
 	};
 	struct route r = window_route(src, win, off, len, false);
-	int ret;
 
 	wc->reads++;
 	wc->bytes_read += len;
-	if (r.kind == ROUTE_RAM) {
-		flow_read_ram(src, &op, &r, buf);
-		if (src->out.n)
-			overlay(src, r.ptr, buf, len);
-		return true;
-	}
+	if (r.kind == ROUTE_RAM)
+		return read_memory(src, &op, &r, buf);
 	memset(buf, 0xff, len);
 	if (r.kind < ROUTE_RAM) {
 		flow_count_drop(wc, r.kind);
 		return true;
 	}
-	if (cycle_would_close(src)) {
+	if (circle_closes(src)) {
 		wc->crossed++;
 		log_warn("%s: a device read of %s at %#llx crosses one in the other direction: answered with all-ones",
 			 src->cfg->name, src->peer->cfg->name,
 			 (unsigned long long)r.addr);
 		return true;
 	}
-	if (!src->out.n && !dmareq_full(&src->peer->req)) {
-		if (!flow_send_read(src, &op, &r))
-			return true;
-		src->out.waits++;
-		return false;
-	}
-	ret = hold(src, &op);
-	if (!ret) {
-		wc->errors++;
+	if (src->out.n || dmareq_full(&src->peer->req))
+		return hold_read(src, &op);
+	if (!flow_send_read(src, &op, &r))
 		return true;
-	}
-	wc->held++;
 	src->out.waits++;
 	return false;
 }

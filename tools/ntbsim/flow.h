@@ -11,9 +11,10 @@
  * acknowledged. An operation is translated when it takes effect, not when it came: a window that was closed
  * meanwhile drops what was held.
  *
- * Reads. A device read takes its place in the order. A read of memory or of a scratchpad never waits: what it
- * would find in held writes is laid over what is there. If it waited, two guests that read each other's memory
- * behind unacknowledged writes could stop for ever.
+ * Reads take their place in the order, since on a bus a read pushes the writes before it: who writes one word and
+ * reads another sees the other's if that has not seen his. Where waiting would close a circle of guests that wait for
+ * each other, reads of memory give way: they are answered at once, with what held writes would put there laid over
+ * what is there, and counted.
  * A read's answer does not wait for writes of the other direction: the guest that could acknowledge those is the
  * one that stands still.
  *

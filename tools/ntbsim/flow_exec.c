@@ -121,7 +121,7 @@ void flow_read_ram(struct port *src, const struct flow_op *op,
 		wc->below_1m_reads++;
 }
 
-/* A held device read. Its target may be another by now. */
+/* A held read. Its target may be another by now. */
 static bool exec_read(struct port *src, const struct flow_op *op)
 {
 	struct route r = window_route(src, op->win, op->off, op->len, false);
@@ -190,7 +190,9 @@ bool flow_exec(struct port *src, const struct flow_op *op)
 		return exec_read(src, op);
 	case FLOW_DOORBELL:
 		return exec_doorbell(src, op);
-	default:
+	case FLOW_SPAD:
 		return exec_spad(src, op);
+	default:
+		return true;
 	}
 }

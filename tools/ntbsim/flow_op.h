@@ -16,6 +16,7 @@ enum flow_type {
 	FLOW_READ,
 	FLOW_DOORBELL,
 	FLOW_SPAD,
+	FLOW_NONE,		/* a read that was answered out of its turn */
 };
 
 /**
