@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Data and counts under load: what fio verifies, and what crosses the NTB meanwhile."""
+
+import pytest
+
+import lending
+from fio import fio, ios
+
+PAIR = lending.options(borrower_smp=2)
+BEAT_WORD = 2
+IOS = 10000
+# what a borrow and the first probe may cost, see Documentation/testing.rst
+CALLS_MAX = 40
+WORDS_MAX = 600
+
+
+@pytest.fixture
+def drive(pair):
+    """(BDF, lease, block device), borrowed; given back afterwards."""
+    made = lending.borrowed_drive(pair)
+    yield made
+    lending.take_down(pair, made[0])
+
+
+def assert_slow(pair):
+    """Counts mean something only where no window is mapped straight onto memory."""
+    assert not any(w["fast"] for port in pair.ntbsim.config["ports"] for w in port["windows"])
+
+
+def control_words(out):
+    """Scratchpad words written to the peer, but for the beat."""
+    words = out["spad_peer_write"]
+    return sum(words) - words[BEAT_WORD]
+
+
+def own_interrupts(guest):
+    """Interrupts that the guest took for the NTB, which are devlend's there."""
+    return int(guest.text("awk '/ndev_vec/ {for (i = 2; $i ~ /^[0-9]+$/; i++) n += $i} END {print n + 0}' "
+                          "/proc/interrupts"))
+
+
+def own_switches(guest):
+    """Context switches of the kernel's threads that carry devlend's name."""
+    return guest.text("grep -h ctxt_switches $(grep -l devlend /proc/[0-9]*/comm 2>/dev/null | "
+                      "sed 's/comm$/status/') /dev/null | awk '{n += $2} END {print n + 0}'")
+
+
+def test_fio_verifies(pair, drive):
+    """A little of what test_io_fast.py does, with every byte through the trapped window."""
+    for order, depth in (("randwrite", 1), ("write", 8)):
+        job = fio(pair.borrower, drive[2], rw=order, bs="4k", iodepth=depth, size="128k", verify="crc32c",
+                  do_verify=1, verify_fatal=1)
+        assert job["read"]["total_ios"] == 32 and job["write"]["total_ios"] == 32
+
+
+def test_both_queues_are_used(pair, drive):
+    """Two CPUs have a queue and an interrupt each; both come."""
+    guest = pair.borrower
+
+    def counts():
+        lines = guest.text("grep nvme0q /proc/interrupts").splitlines()
+        return {line.split()[-1]: sum(int(n) for n in line.split()[1:3]) for line in lines}
+
+    before = counts()
+    for cpu in (0, 1):
+        fio(guest, drive[2], rw="randread", bs="4k", number_ios=50, cpus_allowed=cpu)
+    after = counts()
+    moved = [name for name in after if after[name] > before[name] and name != "nvme0q0"]
+    assert len(moved) == 2, (before, after)
+
+
+def test_data_is_on_the_image(pair, drive):
+    """A pattern written by the borrower is in the image file, where it belongs."""
+    pair.borrower.text(f"yes devlend | tr -d '\\n' | head -c 65536 > /tmp/p && "
+                       f"dd if=/tmp/p of=/dev/{drive[2]} bs=64k seek=3 oflag=direct status=none")
+    with open(pair.lender.devices[0].image, "rb") as image:
+        image.seek(3 * 65536)
+        assert image.read(65536) == (b"devlend" * 9363)[:65536]
+
+
+def test_no_software_on_the_lender(pair, drive, record_property):
+    """10,000 I/Os: no message, no interrupt, no switch on the lender, no read across the NTB."""
+    assert_slow(pair)
+    fio(pair.borrower, drive[2], rw="randread", bs="4k", number_ios=50)
+    interrupts, switches = own_interrupts(pair.lender), own_switches(pair.lender)
+    pair.ntbsim.reset_counters()
+    job = fio(pair.borrower, drive[2], rw="randrw", rwmixread=80, bs="512", iodepth=32, number_ios=IOS)
+    ports = pair.ntbsim.counters()["ports"]
+    assert ios(job) >= IOS
+    lender, borrower = ports["a"]["out"], ports["b"]["out"]
+    assert control_words(lender) == 0
+    assert control_words(borrower) == 0
+    assert lender["doorbells"] == borrower["doorbells"] == 0
+    assert own_interrupts(pair.lender) == interrupts
+    assert own_switches(pair.lender) == switches
+    reads = sum(w["reads"] for w in borrower["windows"].values())
+    assert reads == 0
+    writes = sum(w["writes"] for w in borrower["windows"].values())
+    # the driver's own doorbells: at most one for the submission and one for the completion of each
+    assert 0 < writes <= 2 * ios(job)
+    seconds = job["job_runtime"] / 1000
+    record_property("beat_words_per_second", round(lender["spad_peer_write"][BEAT_WORD] / seconds, 1))
+    record_property("driver_doorbells_per_io", round(writes / ios(job), 2))
+
+
+def test_borrow_is_cheap(pair, record_property):
+    """Borrow and first probe: few calls, few words (a shadow that forwards takes 244 calls)."""
+    bdf = lending.lent_drive(pair)
+    offer = lending.wait_offer(pair.borrower, bdf)
+    link = f"{lending.BUS}/link0"
+
+    def calls():
+        return sum(int(guest.read(f"{link}/{name}")) for guest in pair.guests
+                   for name in ("calls_sent", "atomic_sent"))
+
+    before = calls()
+    pair.ntbsim.reset_counters()
+    lease = lending.borrow(pair.borrower, offer)
+    lending.nvme_block(pair.borrower, lending.shadow_of(pair.borrower, lease))
+    ports = pair.ntbsim.counters()["ports"]
+    made = calls() - before
+    words = sum(control_words(ports[name]["out"]) for name in ("a", "b"))
+    record_property("borrow_calls", made)
+    record_property("borrow_words", words)
+    print(f"borrow and first probe: {made} calls, {words} scratchpad words")
+    lending.take_down(pair, bdf)
+    assert 0 < made <= CALLS_MAX
+    assert 0 < words <= WORDS_MAX
