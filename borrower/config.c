@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Config space of a shadow: reads, writes, and what a write causes at the lender.
+ * Config space of a shadow: reads, writes, its beginning and its end.
  *
  * Reads come from the image alone; nothing is ever read through. A write changes the bits that the
- * image allows and, for the few registers that act on the device, posts operations to the lender: bus
- * mastering, function reset, MSI message and control, MSI-X control. Everything else is the shadow's own.
+ * image allows, and config_forward.c tells the lender what of it acts on the device. While a
+ * function reset is under way, and after the lease has ended, reads give ~0 and writes are dropped.
  *
- * Who calls it: pci_ops.c (any context, interrupts possibly off), the lease (kill, reset_done). One raw
- * spinlock; operations are posted under it, so the lender sees them in the order of the writes. Where the
- * caller may wait, the write returns when the lender has answered.
+ * Who calls it: pci_ops.c (any context, interrupts possibly off, with them the PCI core's own raw
+ * lock), the lease (kill, reset_done). It owns the image. One raw spinlock, with operations
+ * posted under it: the lender hears them in the order of the writes. Inside it only the lock
+ * of the core's atomic lane is taken. Where interrupts are on, the write then waits, outside
+ * the lock, until the lender has answered; with interrupts off (each access by user space, each
+ * MSI write under an interrupt's lock) it does not.
  *
- * Transport-free: the way to the lender is a pair of functions, so that tests can drive it.
+ * Transport-free: the way to the lender is a table of functions, so that tests can drive it.
  */
 #include <linux/errno.h>
 #include <linux/irqflags.h>
@@ -23,137 +26,13 @@
 #include "config.h"
 #include "grant.h"
 
-static u16 config_get16(const struct borrower_config *cfg, unsigned int where)
-{
-	return get_unaligned_le16(cfg->image + where);
-}
-
-static u32 config_get32(const struct borrower_config *cfg, unsigned int where)
-{
-	return get_unaligned_le32(cfg->image + where);
-}
-
-/* Does a write of @size bytes at @where touch the @n bytes of a register? */
-static bool config_hits(unsigned int where, unsigned int size, unsigned int reg, unsigned int n)
-{
-	return where < reg + n && reg < where + size;
-}
-
-static void config_post(struct borrower_config *cfg, u8 op, u32 arg)
-{
-	if (cfg->fwd->post(cfg->ctx, op, arg))
-		cfg->dropped++;
-}
-
-static void config_command_written(struct borrower_config *cfg, u16 old, bool *wait)
-{
-	u16 now = config_get16(cfg, PCI_COMMAND);
-
-	if (!((old ^ now) & PCI_COMMAND_MASTER))
-		return;
-	config_post(cfg, DEVLEND_AOP_BUS_MASTER, !!(now & PCI_COMMAND_MASTER));
-	*wait = true;
-}
-
-/*
- * The lender takes the parts of a message in this order and applies them with the data, which drivers'
- * core code writes last.
- */
-static void config_msi_written(struct borrower_config *cfg, unsigned int where, unsigned int size,
-			       bool *wait)
-{
-	u16 flags = config_get16(cfg, cfg->msi + PCI_MSI_FLAGS);
-	bool wide = flags & PCI_MSI_FLAGS_64BIT;
-	unsigned int data = cfg->msi + (wide ? PCI_MSI_DATA_64 : PCI_MSI_DATA_32);
-	unsigned int mask = cfg->msi + (wide ? PCI_MSI_MASK_64 : PCI_MSI_MASK_32);
-
-	if (config_hits(where, size, cfg->msi + PCI_MSI_ADDRESS_LO, 4))
-		config_post(cfg, DEVLEND_AOP_MSI_ADDR_LO, config_get32(cfg, cfg->msi + PCI_MSI_ADDRESS_LO));
-	if (wide && config_hits(where, size, cfg->msi + PCI_MSI_ADDRESS_HI, 4))
-		config_post(cfg, DEVLEND_AOP_MSI_ADDR_HI, config_get32(cfg, cfg->msi + PCI_MSI_ADDRESS_HI));
-	if (config_hits(where, size, data, 2)) {
-		config_post(cfg, DEVLEND_AOP_MSI_DATA, config_get16(cfg, data));
-		*wait = true;
-	}
-	if (flags & PCI_MSI_FLAGS_MASKBIT && config_hits(where, size, mask, 4)) {
-		config_post(cfg, DEVLEND_AOP_MSI_MASK, config_get32(cfg, mask));
-		*wait = true;
-	}
-	if (config_hits(where, size, cfg->msi + PCI_MSI_FLAGS, 2)) {
-		config_post(cfg, DEVLEND_AOP_MSI_CTRL,
-			    flags & (PCI_MSI_FLAGS_ENABLE | PCI_MSI_FLAGS_QSIZE));
-		*wait = true;
-	}
-}
-
-/* Registers of a function after a reset (PCIe 6.0, 6.6.2): no interrupts, no bus mastering. */
-static void config_reset_image(struct borrower_config *cfg)
-{
-	put_unaligned_le16(0, cfg->image + PCI_COMMAND);
-	if (cfg->msi)
-		put_unaligned_le16(config_get16(cfg, cfg->msi + PCI_MSI_FLAGS) &
-				   ~(PCI_MSI_FLAGS_ENABLE | PCI_MSI_FLAGS_QSIZE),
-				   cfg->image + cfg->msi + PCI_MSI_FLAGS);
-	if (cfg->msix)
-		put_unaligned_le16(config_get16(cfg, cfg->msix + PCI_MSIX_FLAGS) & PCI_MSIX_FLAGS_QSIZE,
-				   cfg->image + cfg->msix + PCI_MSIX_FLAGS);
-}
-
-static void config_start_reset(struct borrower_config *cfg, bool *wait)
-{
-	cfg->resetting = true;
-	config_reset_image(cfg);
-	config_post(cfg, DEVLEND_AOP_FLR, 0);
-	*wait = true;
-}
-
-static bool config_is_flr(const struct borrower_config *cfg, unsigned int where, unsigned int size,
-			  u32 value)
-{
-	unsigned int reg = cfg->pcie + PCI_EXP_DEVCTL + 1;
-
-	if (!cfg->pcie || !config_hits(where, size, reg, 1) ||
-	    !(config_get32(cfg, cfg->pcie + PCI_EXP_DEVCAP) & PCI_EXP_DEVCAP_FLR))
-		return false;
-	return value >> (8 * (reg - where)) & (PCI_EXP_DEVCTL_BCR_FLR >> 8);
-}
-
-static void config_store(struct borrower_config *cfg, unsigned int where, unsigned int size,
-			 u32 value)
-{
-	unsigned int i;
-
-	for (i = 0; i < size; i++) {
-		u8 mask = cfg->writable[where + i];
-
-		cfg->image[where + i] = (cfg->image[where + i] & ~mask) | (value >> (8 * i) & mask);
-	}
-}
-
-static void config_write_locked(struct borrower_config *cfg, unsigned int where, unsigned int size,
-				u32 value, bool *wait)
-{
-	u16 command = config_get16(cfg, PCI_COMMAND);
-	u16 msix = cfg->msix ? config_get16(cfg, cfg->msix + PCI_MSIX_FLAGS) : 0;
-
-	config_store(cfg, where, size, value);
-	if (config_hits(where, size, PCI_COMMAND, 2))
-		config_command_written(cfg, command, wait);
-	if (cfg->msi)
-		config_msi_written(cfg, where, size, wait);
-	if (cfg->msix && config_get16(cfg, cfg->msix + PCI_MSIX_FLAGS) != msix) {
-		config_post(cfg, DEVLEND_AOP_MSIX_CTRL,
-			    config_get16(cfg, cfg->msix + PCI_MSIX_FLAGS) &
-			    (PCI_MSIX_FLAGS_ENABLE | PCI_MSIX_FLAGS_MASKALL));
-		*wait = true;
-	}
-	if (config_is_flr(cfg, where, size, value))
-		config_start_reset(cfg, wait);
-}
+/* How often a write waits for room in the queue before it leaves that to the retry. */
+#define CONFIG_ROUNDS	4
 
 static bool config_access_ok(unsigned int where, unsigned int size)
 {
-	return (size == 1 || size == 2 || size == 4) && where < BORROWER_CONFIG_SIZE && !(where % size);
+	return (size == 1 || size == 2 || size == 4) && where < BORROWER_CONFIG_SIZE &&
+	       !(where % size);
 }
 
 /**
@@ -182,6 +61,39 @@ u32 borrower_config_read(struct borrower_config *cfg, unsigned int where, unsign
 	return value;
 }
 
+static bool config_write_locked(struct borrower_config *cfg, unsigned int where,
+				unsigned int size, u32 value)
+{
+	struct borrower_config_before before = borrower_forward_before(cfg);
+	unsigned int i;
+
+	for (i = 0; i < size; i++) {
+		u8 mask = cfg->writable[where + i];
+
+		cfg->image[where + i] = (cfg->image[where + i] & ~mask) | (value >> (8 * i) & mask);
+	}
+	return borrower_forward_written(cfg, &before, where, size, value);
+}
+
+/* Wait until the lender has answered all that the caller's write caused. */
+static void config_wait(struct borrower_config *cfg)
+{
+	unsigned int rounds = CONFIG_ROUNDS;
+	unsigned long flags;
+	bool owed;
+	int err;
+
+	do {
+		err = cfg->fwd->flush(cfg->ctx);
+		raw_spin_lock_irqsave(&cfg->lock, flags);
+		if (err)
+			cfg->dropped++;
+		owed = cfg->owed;
+		borrower_forward_pay(cfg);
+		raw_spin_unlock_irqrestore(&cfg->lock, flags);
+	} while (owed && !err && --rounds);
+}
+
 /**
  * borrower_config_write() - a config write
  * @cfg: config space
@@ -189,7 +101,8 @@ u32 borrower_config_read(struct borrower_config *cfg, unsigned int where, unsign
  * @size: 1, 2 or 4
  * @value: what is written
  *
- * Context: any. With interrupts on it returns when what it caused was answered; else that is only posted.
+ * Context: any. With interrupts on it returns when what it caused was answered; else that is only
+ * posted.
  */
 void borrower_config_write(struct borrower_config *cfg, unsigned int where, unsigned int size,
 			   u32 value)
@@ -201,15 +114,25 @@ void borrower_config_write(struct borrower_config *cfg, unsigned int where, unsi
 		return;
 	raw_spin_lock_irqsave(&cfg->lock, flags);
 	if (!cfg->dead && !cfg->resetting)
-		config_write_locked(cfg, where, size, value, &wait);
+		wait = config_write_locked(cfg, where, size, value);
 	raw_spin_unlock_irqrestore(&cfg->lock, flags);
-	if (!wait || !may_wait)
-		return;
-	if (cfg->fwd->flush(cfg->ctx)) {
-		raw_spin_lock_irqsave(&cfg->lock, flags);
-		cfg->dropped++;
-		raw_spin_unlock_irqrestore(&cfg->lock, flags);
-	}
+	if (wait && may_wait)
+		config_wait(cfg);
+}
+
+/**
+ * borrower_config_catch_up() - tell the lender what the queue had no room for
+ * @cfg: config space
+ *
+ * Context: any; some time after fwd->later was called, which it may call again.
+ */
+void borrower_config_catch_up(struct borrower_config *cfg)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&cfg->lock, flags);
+	borrower_forward_pay(cfg);
+	raw_spin_unlock_irqrestore(&cfg->lock, flags);
 }
 
 /**
@@ -224,13 +147,15 @@ void borrower_config_kill(struct borrower_config *cfg)
 
 	raw_spin_lock_irqsave(&cfg->lock, flags);
 	cfg->dead = true;
+	cfg->owed = 0;
 	raw_spin_unlock_irqrestore(&cfg->lock, flags);
 }
 
 /**
  * borrower_config_reset_done() - the lender has reset the function, or could not
  * @cfg: config space
- * @err: 0, or why not: then the config space stays silent, so that whoever waits for the device gives up
+ * @err: 0, or why not: then the config space stays silent, so that whoever waits for the device
+ *	gives up
  *
  * Context: any.
  */
@@ -239,7 +164,8 @@ void borrower_config_reset_done(struct borrower_config *cfg, int err)
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&cfg->lock, flags);
-	if (!err)
+	/* a lender that speaks of a reset of which it was not told yet is not believed */
+	if (!err && !cfg->owed)
 		cfg->resetting = false;
 	raw_spin_unlock_irqrestore(&cfg->lock, flags);
 }
@@ -273,8 +199,9 @@ int borrower_config_setup(struct borrower_config *cfg, const struct borrower_gra
 		err = -EPROTO;
 	if (!err) {
 		borrower_config_header(cfg, grant, raw);
-		borrower_config_caps(cfg, raw);
+		borrower_config_caps(cfg, grant, raw);
 		borrower_config_extended(cfg, raw);
+		memcpy(cfg->initial, cfg->image, BORROWER_CONFIG_SIZE);
 	}
 	kfree(raw);
 	return err;

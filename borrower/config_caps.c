@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Capabilities of the shadow: a table says which are shown, how long each is, and what is
- * changed in it. All others are left out, and both chains are linked anew.
+ * The shadow's two lists of capabilities: walked in what the lender told, and linked anew.
  *
- * Left out, since they cannot work or are the lender's: SR-IOV, ATS, PRI, PASID, ACS, AER, DPC, resizable BAR, LTR, L1 substates, PTM,
- * hot-plug, VPD, and whatever is unknown. Documentation/config-space.rst gives the reason for each.
+ * What config_policy.c does not allow is left out. What is shown stays where it is, since
+ * drivers may have offsets built in, and points to the next that is shown. The extended list
+ * begins at 0x100 in any case: where that place is not shown, an anchor of id 0 points on.
  *
- * Called once per borrow. Pure. The lender's chains are walked with a bound and a memory of what was
- * visited, so a loop or a pointer out of range ends the walk.
+ * The lender is not believed: a place is visited once, so that a loop ends the walk; what lies
+ * on another capability, or beyond the end, is left out. So both lists end, whatever came.
+ *
+ * Called by config.c, once per borrow, before anybody sees the config space. Pure;
+ * tests/kunit/borrower_config_caps_test.c covers it.
  */
 #include <linux/bitmap.h>
 #include <linux/kernel.h>
@@ -17,154 +20,14 @@
 
 #include "config.h"
 
-#define CAPS_EXPRESS_LEN	60	/* version 2, with the second set of registers */
-#define CAPS_EXPRESS_V1_LEN	20	/* endpoint: up to link status */
-#define CAPS_DSN_LEN		12
+#define CAPS_ANCHOR_VERSION	1u
 
-struct caps_rule {
-	u8 id;
-	/* bytes that are shown; 0 hides it, as does what reaches beyond 256 bytes */
-	unsigned int (*length)(const u8 *cap);
-	/* makes the copy in the image the shadow's own */
-	void (*adapt)(struct borrower_config *cfg, unsigned int pos);
-};
-
-static void caps_put16(struct borrower_config *cfg, unsigned int where, u16 value, u16 writable)
+static u32 caps_ext_header(u16 id, u32 version, unsigned int next)
 {
-	put_unaligned_le16(value, cfg->image + where);
-	put_unaligned_le16(writable, cfg->writable + where);
+	return id | version << 16 | next << 20;
 }
 
-static u16 caps_get16(struct borrower_config *cfg, unsigned int where)
-{
-	return get_unaligned_le16(cfg->image + where);
-}
-
-static unsigned int caps_pm_length(const u8 *cap)
-{
-	return PCI_PM_SIZEOF;
-}
-
-/* The power state is the shadow's alone: it can be written, and nothing is lost in D3hot. */
-static void caps_pm_adapt(struct borrower_config *cfg, unsigned int pos)
-{
-	u16 pmc = caps_get16(cfg, pos + PCI_PM_PMC);
-
-	pmc &= PCI_PM_CAP_VER_MASK;
-	caps_put16(cfg, pos + PCI_PM_PMC, pmc, 0);
-	caps_put16(cfg, pos + PCI_PM_CTRL, PCI_PM_CTRL_NO_SOFT_RESET, PCI_PM_CTRL_STATE_MASK);
-	caps_put16(cfg, pos + PCI_PM_CTRL + 2, 0, 0);
-}
-
-static unsigned int caps_msi_length(const u8 *cap)
-{
-	u16 flags = get_unaligned_le16(cap + PCI_MSI_FLAGS);
-	unsigned int len = flags & PCI_MSI_FLAGS_64BIT ? 14 : 10;
-
-	return flags & PCI_MSI_FLAGS_MASKBIT ? len + 10 : len;
-}
-
-static void caps_msi_adapt(struct borrower_config *cfg, unsigned int pos)
-{
-	u16 flags = caps_get16(cfg, pos + PCI_MSI_FLAGS);
-	bool wide = flags & PCI_MSI_FLAGS_64BIT;
-	unsigned int data = pos + (wide ? PCI_MSI_DATA_64 : PCI_MSI_DATA_32);
-	unsigned int mask = pos + (wide ? PCI_MSI_MASK_64 : PCI_MSI_MASK_32);
-
-	flags &= PCI_MSI_FLAGS_QMASK | PCI_MSI_FLAGS_64BIT | PCI_MSI_FLAGS_MASKBIT;
-	caps_put16(cfg, pos + PCI_MSI_FLAGS, flags, PCI_MSI_FLAGS_ENABLE | PCI_MSI_FLAGS_QSIZE);
-	put_unaligned_le32(0, cfg->image + pos + PCI_MSI_ADDRESS_LO);
-	put_unaligned_le32(~3u, cfg->writable + pos + PCI_MSI_ADDRESS_LO);
-	if (wide) {
-		put_unaligned_le32(0, cfg->image + pos + PCI_MSI_ADDRESS_HI);
-		put_unaligned_le32(~0u, cfg->writable + pos + PCI_MSI_ADDRESS_HI);
-	}
-	caps_put16(cfg, data, 0, 0xffff);
-	if (flags & PCI_MSI_FLAGS_MASKBIT) {
-		put_unaligned_le32(0, cfg->image + mask);
-		put_unaligned_le32(~0u, cfg->writable + mask);
-		/* pending bits are the device's own, and not asked for */
-		put_unaligned_le32(0, cfg->image + mask + 4);
-	}
-	cfg->msi = pos;
-}
-
-static unsigned int caps_msix_length(const u8 *cap)
-{
-	return PCI_CAP_MSIX_SIZEOF;
-}
-
-static void caps_msix_adapt(struct borrower_config *cfg, unsigned int pos)
-{
-	u16 flags = caps_get16(cfg, pos + PCI_MSIX_FLAGS);
-
-	caps_put16(cfg, pos + PCI_MSIX_FLAGS, flags & PCI_MSIX_FLAGS_QSIZE,
-		   PCI_MSIX_FLAGS_ENABLE | PCI_MSIX_FLAGS_MASKALL);
-	cfg->msix = pos;
-}
-
-static unsigned int caps_express_length(const u8 *cap)
-{
-	u16 flags = get_unaligned_le16(cap + PCI_EXP_FLAGS);
-
-	return (flags & PCI_EXP_FLAGS_VERS) >= 2 ? CAPS_EXPRESS_LEN : CAPS_EXPRESS_V1_LEN;
-}
-
-/*
- * Packet sizes, ordering, tags and link control are the lender's: what is written stays in the image.
- * The one bit that does something is the function reset. Link capabilities are shown without power management.
- */
-static void caps_express_adapt(struct borrower_config *cfg, unsigned int pos)
-{
-	u32 lnkcap = get_unaligned_le32(cfg->image + pos + PCI_EXP_LNKCAP);
-	u16 flags = caps_get16(cfg, pos + PCI_EXP_FLAGS);
-	u32 devcap = get_unaligned_le32(cfg->image + pos + PCI_EXP_DEVCAP);
-	u16 devctl = caps_get16(cfg, pos + PCI_EXP_DEVCTL);
-
-	caps_put16(cfg, pos + PCI_EXP_FLAGS, flags & (PCI_EXP_FLAGS_VERS | PCI_EXP_FLAGS_TYPE), 0);
-	devcap &= PCI_EXP_DEVCAP_PAYLOAD | PCI_EXP_DEVCAP_EXT_TAG | PCI_EXP_DEVCAP_RBER |
-		  PCI_EXP_DEVCAP_FLR;
-	put_unaligned_le32(devcap, cfg->image + pos + PCI_EXP_DEVCAP);
-	caps_put16(cfg, pos + PCI_EXP_DEVCTL, devctl & ~PCI_EXP_DEVCTL_BCR_FLR, 0x7fff);
-	caps_put16(cfg, pos + PCI_EXP_DEVSTA, 0, 0);
-	lnkcap &= PCI_EXP_LNKCAP_SLS | PCI_EXP_LNKCAP_MLW | PCI_EXP_LNKCAP_PN;
-	put_unaligned_le32(lnkcap, cfg->image + pos + PCI_EXP_LNKCAP);
-	caps_put16(cfg, pos + PCI_EXP_LNKCTL, 0, 0);
-	caps_put16(cfg, pos + PCI_EXP_LNKSTA,
-		   caps_get16(cfg, pos + PCI_EXP_LNKSTA) & (PCI_EXP_LNKSTA_CLS | PCI_EXP_LNKSTA_NLW), 0);
-	/* slot and root registers, and the second set but for the link's speeds */
-	if (caps_express_length(cfg->image + pos) == CAPS_EXPRESS_LEN) {
-		memset(cfg->image + pos + PCI_EXP_SLTCAP, 0, PCI_EXP_LNKCAP2 - PCI_EXP_SLTCAP);
-		memset(cfg->image + pos + PCI_EXP_LNKCTL2, 0, CAPS_EXPRESS_LEN - PCI_EXP_LNKCTL2);
-	}
-	cfg->pcie = pos;
-}
-
-static unsigned int caps_vendor_length(const u8 *cap)
-{
-	return max_t(unsigned int, cap[2], 3);
-}
-
-/* Shown as it is, and not writable: it tells a driver where things lie in the BARs. */
-static const struct caps_rule caps_rules[] = {
-	{ PCI_CAP_ID_PM, caps_pm_length, caps_pm_adapt },
-	{ PCI_CAP_ID_MSI, caps_msi_length, caps_msi_adapt },
-	{ PCI_CAP_ID_MSIX, caps_msix_length, caps_msix_adapt },
-	{ PCI_CAP_ID_EXP, caps_express_length, caps_express_adapt },
-	{ PCI_CAP_ID_VNDR, caps_vendor_length, NULL },
-};
-
-static const struct caps_rule *caps_rule_of(u8 id)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(caps_rules); i++)
-		if (caps_rules[i].id == id)
-			return &caps_rules[i];
-	return NULL;
-}
-
-/* Are these bytes free in the image? A lender's capabilities must not lie on each other. */
+/* Take bytes for a capability: they must end before @end, and be nobody's yet. */
 static bool caps_claim(unsigned long *used, unsigned int pos, unsigned int len, unsigned int end)
 {
 	if (pos + len > end || find_next_bit(used, pos + len, pos) < pos + len)
@@ -176,67 +39,87 @@ static bool caps_claim(unsigned long *used, unsigned int pos, unsigned int len, 
 /**
  * borrower_config_caps() - the shadow's capabilities
  * @cfg: image with its header
- * @raw: what the lender told
+ * @grant: where the BARs lie
+ * @raw: what the lender told, %BORROWER_CONFIG_SIZE bytes
  *
  * Context: any.
  */
-void borrower_config_caps(struct borrower_config *cfg, const u8 *raw)
+void borrower_config_caps(struct borrower_config *cfg, const struct borrower_grant *grant,
+			  const u8 *raw)
 {
+	DECLARE_BITMAP(visited, PCI_CFG_SPACE_SIZE) = {};
 	DECLARE_BITMAP(used, PCI_CFG_SPACE_SIZE) = {};
+	DECLARE_BITMAP(shown, 256) = {};
 	unsigned int link = PCI_CAPABILITY_LIST, pos = raw[PCI_CAPABILITY_LIST] & ~3u;
 
 	if (!(get_unaligned_le16(raw + PCI_STATUS) & PCI_STATUS_CAP_LIST))
 		return;
-	/* what was seen is used, so a loop ends at its first return */
-	while (pos >= PCI_STD_HEADER_SIZEOF) {
-		const struct caps_rule *rule = caps_rule_of(raw[pos]);
-		unsigned int len = rule ? rule->length(raw + pos) : 2;
+	for (; pos >= PCI_STD_HEADER_SIZEOF && !test_bit(pos, visited);
+	     pos = raw[pos + PCI_CAP_LIST_NEXT] & ~3u) {
+		const struct borrower_policy *policy = borrower_policy_find(grant, raw + pos);
 
-		if (!caps_claim(used, pos, len, PCI_CFG_SPACE_SIZE))
-			break;
-		if (rule) {
-			memcpy(cfg->image + pos, raw + pos, len);
-			cfg->image[pos + PCI_CAP_LIST_NEXT] = 0;
-			if (rule->adapt)
-				rule->adapt(cfg, pos);
-			cfg->image[link] = pos;
-			link = pos + PCI_CAP_LIST_NEXT;
-		}
-		pos = raw[pos + PCI_CAP_LIST_NEXT] & ~3u;
+		__set_bit(pos, visited);
+		if (!policy || (borrower_policy_once(policy) && test_bit(raw[pos], shown)))
+			continue;
+		if (!caps_claim(used, pos, borrower_policy_length(policy, raw + pos),
+				PCI_CFG_SPACE_SIZE))
+			continue;
+		__set_bit(raw[pos], shown);
+		borrower_policy_apply(cfg, policy, raw, pos);
+		cfg->image[pos + PCI_CAP_LIST_ID] = raw[pos];
+		cfg->image[link] = pos;
+		link = pos + PCI_CAP_LIST_NEXT;
 	}
 	if (cfg->image[PCI_CAPABILITY_LIST])
 		put_unaligned_le16(PCI_STATUS_CAP_LIST, cfg->image + PCI_STATUS);
 }
 
+/* Make @prev, which is shown or the anchor, point to @pos. */
+static void caps_ext_link(struct borrower_config *cfg, unsigned int prev, unsigned int pos)
+{
+	u32 header = get_unaligned_le32(cfg->image + prev);
+
+	if (!header)
+		header = caps_ext_header(0, CAPS_ANCHOR_VERSION, 0);
+	put_unaligned_le32(header | caps_ext_header(0, 0, pos), cfg->image + prev);
+}
+
 /**
  * borrower_config_extended() - the shadow's extended capabilities
- * @cfg: image
- * @raw: what the lender told
+ * @cfg: image, with its capabilities
+ * @raw: what the lender told, %BORROWER_CONFIG_SIZE bytes
  *
- * Only the serial number is shown. The chain begins at 0x100 in any case: where that place is not shown, an
- * empty header points on. Context: any.
+ * Context: any.
  */
 void borrower_config_extended(struct borrower_config *cfg, const u8 *raw)
 {
-	unsigned int pos = PCI_CFG_SPACE_SIZE, budget = BORROWER_CONFIG_SIZE / 8;
+	DECLARE_BITMAP(visited, BORROWER_CONFIG_SIZE / 4) = {};
+	DECLARE_BITMAP(used, BORROWER_CONFIG_SIZE / 4) = {};
+	unsigned int prev = PCI_CFG_SPACE_SIZE, pos = PCI_CFG_SPACE_SIZE;
+	u32 header;
 
 	if (!cfg->pcie)
 		return;
-	while (pos >= PCI_CFG_SPACE_SIZE && pos + CAPS_DSN_LEN <= BORROWER_CONFIG_SIZE && budget--) {
-		u32 header = get_unaligned_le32(raw + pos);
+	for (; pos >= PCI_CFG_SPACE_SIZE && !test_bit(pos / 4, visited);
+	     pos = PCI_EXT_CAP_NEXT(header)) {
+		const struct borrower_policy *policy;
+		unsigned int dwords;
 
+		header = get_unaligned_le32(raw + pos);
 		if (!header)
 			return;
-		if (PCI_EXT_CAP_ID(header) == PCI_EXT_CAP_ID_DSN)
-			break;
-		pos = PCI_EXT_CAP_NEXT(header);
+		__set_bit(pos / 4, visited);
+		policy = borrower_policy_find_ext(raw + pos);
+		if (!policy)
+			continue;
+		dwords = DIV_ROUND_UP(borrower_policy_length(policy, raw + pos), 4);
+		if (!caps_claim(used, pos / 4, dwords, BORROWER_CONFIG_SIZE / 4))
+			continue;
+		borrower_policy_apply(cfg, policy, raw, pos);
+		put_unaligned_le32(caps_ext_header(PCI_EXT_CAP_ID(header),
+						   PCI_EXT_CAP_VER(header), 0), cfg->image + pos);
+		if (pos != prev)
+			caps_ext_link(cfg, prev, pos);
+		prev = pos;
 	}
-	if (pos < PCI_CFG_SPACE_SIZE || pos + CAPS_DSN_LEN > BORROWER_CONFIG_SIZE || pos % 4 ||
-	    PCI_EXT_CAP_ID(get_unaligned_le32(raw + pos)) != PCI_EXT_CAP_ID_DSN)
-		return;
-	memcpy(cfg->image + pos, raw + pos, CAPS_DSN_LEN);
-	put_unaligned_le32(PCI_EXT_CAP_ID_DSN | 1 << 16, cfg->image + pos);
-	/* an anchor: id 0, version 1, so that the header is not 0 */
-	if (pos != PCI_CFG_SPACE_SIZE)
-		put_unaligned_le32(1 << 16 | pos << 20, cfg->image + PCI_CFG_SPACE_SIZE);
 }

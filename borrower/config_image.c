@@ -2,9 +2,10 @@
 /*
  * Making the image: from the lender's sparse runs to the first 64 bytes that a driver sees.
  *
- * Called once per borrow, in the lease's worker, before anybody else can see the config space. Pure. What
- * the lender says is taken apart with bounds; what is not put into the image here or in config_caps.c
- * reads 0 and takes no write.
+ * Called by config.c, once per borrow, in the lease's worker, before anybody else can see the
+ * config space. Owns nothing, takes no lock. What the lender says is taken apart with bounds; what
+ * is not put into the image here or in config_caps.c reads 0 and takes no write. Pure;
+ * tests/kunit/borrower_config_image_test.c covers it.
  */
 #include <linux/errno.h>
 #include <linux/minmax.h>
@@ -17,6 +18,10 @@
 
 #define IMAGE_COMMAND_WRITABLE	(PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER | PCI_COMMAND_PARITY | \
 				 PCI_COMMAND_SERR | PCI_COMMAND_INTX_DISABLE)
+
+#define IMAGE_CLASS_IDE		0x0101
+/* programming interface: both channels by BAR, not at legacy ports */
+#define IMAGE_IDE_NATIVE	0x05
 
 /**
  * borrower_config_decode() - unpack the sparse image of a config space
@@ -44,7 +49,8 @@ int borrower_config_decode(const void *runs, size_t len, u8 *raw)
 		count = head >> 16;
 		p += 4;
 		len -= 4;
-		if (!count || first < next || first + count > DEVLEND_CONFIG_DWORDS || len / 4 < count)
+		if (!count || first < next || first + count > DEVLEND_CONFIG_DWORDS ||
+		    len / 4 < count)
 			return -EPROTO;
 		memcpy(raw + first * 4, p, count * 4);
 		next = first + count;
@@ -67,8 +73,8 @@ static void image_put32(struct borrower_config *cfg, unsigned int where, u32 val
 }
 
 /*
- * BARs hold the lender's bus addresses. Each dword is a register of its own, so sizing works in any order; the writable
- * bits are the size mask.
+ * BARs hold the lender's bus addresses. Each dword is a register of its own, so sizing works in
+ * any order; the writable bits are the size mask.
  */
 static void image_bars(struct borrower_config *cfg, const struct borrower_grant *grant)
 {
@@ -94,14 +100,25 @@ static void image_bars(struct borrower_config *cfg, const struct borrower_grant 
 	}
 }
 
+/*
+ * An IDE controller that does not say "native" on both channels makes the PCI core claim this
+ * host's legacy ports for it.
+ */
+static void image_class(struct borrower_config *cfg)
+{
+	if (get_unaligned_le16(cfg->image + PCI_CLASS_DEVICE) == IMAGE_CLASS_IDE)
+		cfg->image[PCI_CLASS_PROG] |= IMAGE_IDE_NATIVE;
+}
+
 /**
  * borrower_config_header() - the standard header of the image
  * @cfg: zeroed image
  * @grant: where the BARs lie
  * @raw: what the lender told
  *
- * Identity is the device's; command and BARs are the shadow's own; the expansion ROM, I/O ports and the
- * interrupt pin are not there; a leased function stands alone, so it is no multi-function device.
+ * Identity is the device's; command and BARs are the shadow's own; the expansion ROM, I/O ports and
+ * the interrupt pin are not there; a leased function stands alone, so it is no multi-function
+ * device.
  * Context: any.
  */
 void borrower_config_header(struct borrower_config *cfg, const struct borrower_grant *grant,
@@ -110,6 +127,7 @@ void borrower_config_header(struct borrower_config *cfg, const struct borrower_g
 	memcpy(cfg->image + PCI_VENDOR_ID, raw + PCI_VENDOR_ID, 4);
 	memcpy(cfg->image + PCI_CLASS_REVISION, raw + PCI_CLASS_REVISION, 4);
 	memcpy(cfg->image + PCI_SUBSYSTEM_VENDOR_ID, raw + PCI_SUBSYSTEM_VENDOR_ID, 4);
+	image_class(cfg);
 	image_put16(cfg, PCI_COMMAND, 0, IMAGE_COMMAND_WRITABLE);
 	cfg->writable[PCI_CACHE_LINE_SIZE] = 0xff;
 	cfg->writable[PCI_INTERRUPT_LINE] = 0xff;

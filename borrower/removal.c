@@ -125,7 +125,7 @@ void borrower_lease_teardown(struct borrower_lease *lease)
 	complete_all(&lease->unbound);
 	if (shadow) {
 		borrower_bridge_remove(shadow);
-		borrower_config_kill(&shadow->config);
+		borrower_config_stop(&shadow->config);
 	}
 	if (lease->granted)
 		removal_return(lease);
