@@ -33,6 +33,8 @@ def scan_for_leaks(guest):
     return [r for r in report.split("unreferenced object") if "devlend" in r]
 
 
+# nvme's own, also on a local drive: it freezes its queues in the writer of "reset" and thaws them in a work
+@pytest.mark.allow_complaints("lock held when returning to user space")
 def test_one_cycle_with_io(pair):
     """Lend, borrow, write, verify, reset, return, reclaim."""
     bdf, lease, disk = lending.borrowed_drive(pair)
