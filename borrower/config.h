@@ -38,6 +38,7 @@ struct borrower_config_fwd {
  * @handle_random: random half of the lease's handle
  * @dead: the lease is over: reads give ~0, writes are dropped
  * @resetting: a function reset is under way at the lender: the same
+ * @msi_live: MSI is enabled and has a message: it is on at the lender
  * @pm: offset of the power management capability; 0 = none
  * @msi: of the MSI capability
  * @msix: of the MSI-X capability
@@ -57,6 +58,7 @@ struct borrower_config {
 	u32 handle_random;
 	bool dead;
 	bool resetting;
+	bool msi_live;
 	u8 pm;
 	u8 msi;
 	u8 msix;
@@ -83,6 +85,7 @@ void borrower_config_reset_done(struct borrower_config *cfg, int err);
 /* config_forward.c: all with the lock held */
 struct borrower_config_before {
 	u16 msi_flags;
+	u16 msi_ctrl;
 	u16 msix_flags;
 	u8 power;
 	bool master;

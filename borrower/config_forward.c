@@ -28,7 +28,6 @@
 
 #include "config.h"
 
-#define FORWARD_MSI_WRITABLE	(PCI_MSI_FLAGS_ENABLE | PCI_MSI_FLAGS_QSIZE)
 #define FORWARD_MSIX_WRITABLE	(PCI_MSIX_FLAGS_ENABLE | PCI_MSIX_FLAGS_MASKALL)
 /* value of the power state field */
 #define FORWARD_D3HOT		3
@@ -92,6 +91,20 @@ static bool forward_master(const struct borrower_config *cfg)
 	return forward_get16(cfg, PCI_COMMAND) & PCI_COMMAND_MASTER && !forward_power(cfg);
 }
 
+/* Control of MSI as the lender has it: on only with a message. */
+static u16 forward_msi_ctrl(const struct borrower_config *cfg)
+{
+	return (forward_msi_flags(cfg) & PCI_MSI_FLAGS_QSIZE) |
+	       (cfg->msi_live ? PCI_MSI_FLAGS_ENABLE : 0);
+}
+
+static bool forward_msi_has_address(const struct borrower_config *cfg)
+{
+	return forward_get32(cfg, cfg->msi + PCI_MSI_ADDRESS_LO) ||
+	       (forward_msi_flags(cfg) & PCI_MSI_FLAGS_64BIT &&
+		forward_get32(cfg, cfg->msi + PCI_MSI_ADDRESS_HI));
+}
+
 static u32 forward_arg(const struct borrower_config *cfg, unsigned int op)
 {
 	switch (op) {
@@ -106,7 +119,7 @@ static u32 forward_arg(const struct borrower_config *cfg, unsigned int op)
 	case DEVLEND_AOP_MSI_MASK:
 		return forward_get32(cfg, forward_msi_mask(cfg));
 	case DEVLEND_AOP_MSI_CTRL:
-		return forward_msi_flags(cfg) & FORWARD_MSI_WRITABLE;
+		return forward_msi_ctrl(cfg);
 	case DEVLEND_AOP_MSIX_CTRL:
 		return forward_msix_flags(cfg) & FORWARD_MSIX_WRITABLE;
 	default:
@@ -141,7 +154,7 @@ static bool forward_pay_ordered(struct borrower_config *cfg)
 		DEVLEND_AOP_MSI_MASK,
 	};
 	const bool on[] = {
-		forward_msi_flags(cfg) & PCI_MSI_FLAGS_ENABLE,
+		cfg->msi_live,
 		forward_msix_flags(cfg) & PCI_MSIX_FLAGS_ENABLE,
 		forward_master(cfg),
 	};
@@ -186,6 +199,7 @@ struct borrower_config_before borrower_forward_before(const struct borrower_conf
 {
 	return (struct borrower_config_before) {
 		.msi_flags = forward_msi_flags(cfg),
+		.msi_ctrl = forward_msi_ctrl(cfg),
 		.msix_flags = forward_msix_flags(cfg),
 		.power = forward_power(cfg),
 		.master = forward_master(cfg),
@@ -211,12 +225,32 @@ static void forward_fix_msi(struct borrower_config *cfg)
 		forward_put16(cfg, cfg->msi + PCI_MSI_FLAGS, (flags & ~PCI_MSI_FLAGS_QSIZE) | can);
 }
 
+/*
+ * When an interrupt is freed the interrupt core takes its message away, by writing zeroes,
+ * before the PCI core switches MSI off. A device that believed that would write to address 0, and
+ * one that did not (the lender refuses it) to a vector that is another's by then. So MSI is off at
+ * the lender without an address, and on again with the data, which come last.
+ */
+static void forward_msi_update(struct borrower_config *cfg, u16 flags_before, unsigned int where,
+			       unsigned int size)
+{
+	u16 flags = forward_msi_flags(cfg);
+
+	if (!(flags & PCI_MSI_FLAGS_ENABLE) || !forward_msi_has_address(cfg))
+		cfg->msi_live = false;
+	else if (!(flags_before & PCI_MSI_FLAGS_ENABLE) ||
+		 forward_hits(where, size, forward_msi_data(cfg), 2))
+		cfg->msi_live = true;
+}
+
 /* The message is owed whenever it is written: the lender may have refused the same before. */
-static u16 forward_msi_owed(const struct borrower_config *cfg, u16 before, unsigned int where,
+static u16 forward_msi_owed(struct borrower_config *cfg,
+			    const struct borrower_config_before *before, unsigned int where,
 			    unsigned int size)
 {
 	u16 flags = forward_msi_flags(cfg), owed = 0;
 
+	forward_msi_update(cfg, before->msi_flags, where, size);
 	if (forward_hits(where, size, cfg->msi + PCI_MSI_ADDRESS_LO, 4))
 		owed |= BIT(DEVLEND_AOP_MSI_ADDR_LO);
 	if (flags & PCI_MSI_FLAGS_64BIT &&
@@ -227,7 +261,7 @@ static u16 forward_msi_owed(const struct borrower_config *cfg, u16 before, unsig
 	if (flags & PCI_MSI_FLAGS_MASKBIT &&
 	    forward_hits(where, size, forward_msi_mask(cfg), 4))
 		owed |= BIT(DEVLEND_AOP_MSI_MASK);
-	if (flags != before)
+	if (forward_msi_ctrl(cfg) != before->msi_ctrl)
 		owed |= BIT(DEVLEND_AOP_MSI_CTRL);
 	return owed;
 }
@@ -250,6 +284,7 @@ static void forward_reset(struct borrower_config *cfg)
 	for (i = 0; i < BORROWER_CONFIG_SIZE; i++)
 		cfg->image[i] = (cfg->image[i] & ~cfg->writable[i]) |
 				(cfg->initial[i] & cfg->writable[i]);
+	cfg->msi_live = false;
 	cfg->resetting = true;
 	cfg->owed = BIT(DEVLEND_AOP_FLR);
 }
@@ -277,7 +312,7 @@ bool borrower_forward_written(struct borrower_config *cfg,
 	if (forward_master(cfg) != before->master)
 		owed |= BIT(DEVLEND_AOP_BUS_MASTER);
 	if (cfg->msi)
-		owed |= forward_msi_owed(cfg, before->msi_flags, where, size);
+		owed |= forward_msi_owed(cfg, before, where, size);
 	if (forward_msix_flags(cfg) != before->msix_flags)
 		owed |= BIT(DEVLEND_AOP_MSIX_CTRL);
 	cfg->owed |= owed;

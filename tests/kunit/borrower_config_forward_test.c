@@ -87,6 +87,41 @@ static void msi_comes_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->posts, 3u);
 }
 
+/* What the interrupt core does when an interrupt is freed and requested again, MSI being on. */
+static void msi_without_a_message_is_off(struct kunit *test)
+{
+	struct config_fixture *f = fix_made(test);
+
+	forward_write(f, FIX_MSI + PCI_MSI_FLAGS, 2, PCI_MSI_FLAGS_ENABLE);
+	KUNIT_EXPECT_EQ(test, f->posts, 0u);
+	forward_write(f, FIX_MSI + PCI_MSI_ADDRESS_LO, 4, 0x1000);
+	forward_write(f, FIX_MSI + PCI_MSI_ADDRESS_HI, 4, 0x80);
+	forward_write(f, FIX_MSI + PCI_MSI_DATA_64, 2, 0x31);
+	fix_expect_post(test, f, 2, DEVLEND_AOP_MSI_DATA, 0x31);
+	fix_expect_post(test, f, 3, DEVLEND_AOP_MSI_CTRL, PCI_MSI_FLAGS_ENABLE);
+	fix_clear(f);
+	forward_write(f, FIX_MSI + PCI_MSI_ADDRESS_LO, 4, 0);
+	forward_write(f, FIX_MSI + PCI_MSI_ADDRESS_HI, 4, 0);
+	forward_write(f, FIX_MSI + PCI_MSI_DATA_64, 2, 0);
+	fix_expect_post(test, f, 0, DEVLEND_AOP_MSI_ADDR_LO, 0);
+	fix_expect_post(test, f, 1, DEVLEND_AOP_MSI_CTRL, 0);
+	fix_expect_post(test, f, 2, DEVLEND_AOP_MSI_ADDR_HI, 0);
+	fix_expect_post(test, f, 3, DEVLEND_AOP_MSI_DATA, 0);
+	/* the driver sees what it wrote */
+	KUNIT_EXPECT_EQ(test, borrower_config_read(&f->cfg, FIX_MSI + PCI_MSI_FLAGS, 2),
+			0x184u | PCI_MSI_FLAGS_ENABLE);
+	fix_clear(f);
+	forward_write(f, FIX_MSI + PCI_MSI_ADDRESS_LO, 4, 0x2000);
+	forward_write(f, FIX_MSI + PCI_MSI_ADDRESS_HI, 4, 0x80);
+	forward_write(f, FIX_MSI + PCI_MSI_DATA_64, 2, 0x32);
+	fix_expect_post(test, f, 2, DEVLEND_AOP_MSI_DATA, 0x32);
+	fix_expect_post(test, f, 3, DEVLEND_AOP_MSI_CTRL, PCI_MSI_FLAGS_ENABLE);
+	KUNIT_EXPECT_EQ(test, f->posts, 4u);
+	fix_clear(f);
+	forward_write(f, FIX_MSI + PCI_MSI_FLAGS, 2, 0);
+	fix_expect_post(test, f, 0, DEVLEND_AOP_MSI_CTRL, 0);
+}
+
 static void msi_in_bytes_tells_whole_registers(struct kunit *test)
 {
 	struct config_fixture *f = fix_made(test);
@@ -203,11 +238,11 @@ static void full_queue_is_caught_up_with(struct kunit *test)
 		forward_write(f, PCI_COMMAND, 2, 0);
 	}
 	forward_write(f, PCI_COMMAND, 2, PCI_COMMAND_MASTER);
-	forward_write(f, FIX_MSI + PCI_MSI_FLAGS, 2, FIX_MSI_ON);
 	forward_write(f, FIX_MSI + PCI_MSI_MASK_64, 4, 1);
 	forward_write(f, FIX_MSI + PCI_MSI_DATA_64, 2, 0x31);
 	forward_write(f, FIX_MSI + PCI_MSI_ADDRESS_HI, 4, 0x80);
 	forward_write(f, FIX_MSI + PCI_MSI_ADDRESS_LO, 4, 0x1000);
+	forward_write(f, FIX_MSI + PCI_MSI_FLAGS, 2, FIX_MSI_ON);
 	KUNIT_EXPECT_EQ(test, f->posts, 0u);
 	KUNIT_EXPECT_GT(test, f->laters, 0u);
 	f->room = 2;
@@ -234,6 +269,7 @@ static void switching_off_is_told_first(struct kunit *test)
 	struct config_fixture *f = fix_made(test);
 
 	forward_write(f, PCI_COMMAND, 2, PCI_COMMAND_MASTER);
+	forward_write(f, FIX_MSI + PCI_MSI_ADDRESS_LO, 4, 0x1000);
 	forward_write(f, FIX_MSI + PCI_MSI_FLAGS, 2, FIX_MSI_ON);
 	fix_clear(f);
 	f->room = 0;
@@ -286,6 +322,7 @@ static struct kunit_case forward_cases[] = {
 	KUNIT_CASE(no_bus_mastering_in_d3hot),
 	KUNIT_CASE(d1_and_d2_do_not_exist),
 	KUNIT_CASE(msi_comes_in_order),
+	KUNIT_CASE(msi_without_a_message_is_off),
 	KUNIT_CASE(msi_in_bytes_tells_whole_registers),
 	KUNIT_CASE(msi_32_has_no_upper_half),
 	KUNIT_CASE(no_more_messages_than_there_are),
