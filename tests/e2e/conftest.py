@@ -204,3 +204,12 @@ def pytest_runtest_makereport(item, call):
             report.sections.append((f"ntbsim, all in {rig.ntbsim.log_path}", rig.ntbsim.log_tail()))
 
 
+def pytest_terminal_summary(terminalreporter):
+    """Figures that tests recorded with record_property: what was counted, beside what was asserted."""
+    figures = [(report.nodeid.rsplit("/", 1)[-1], name, value)
+               for reports in terminalreporter.stats.values() for report in reports
+               if getattr(report, "when", None) == "call" for name, value in report.user_properties]
+    if figures:
+        terminalreporter.section("figures")
+        for test, name, value in figures:
+            terminalreporter.write_line(f"{test}: {name} = {value}")
