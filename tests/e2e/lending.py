@@ -20,6 +20,9 @@ NVME = "1b36:0010"
 MODULES = NTB_MODULES + ("nvme", "ext4", "devlend_core", "devlend_lender", "devlend_borrower")
 BEAT_TIMEOUT_MS = 20000		# guests under emulation, on busy cores, stall for seconds
 
+# what the kernel says of a drive that went away: its driver that it lost it, and readers that reads failed
+LOSS = ("I/O error", "controller is down", "Buffer I/O", "Device not ready", "Removing after probe")
+
 
 class StepFailed(AssertionError):
     """An operator's step did not do as told."""
@@ -139,6 +142,15 @@ def nvme_block(guest, bdf, timeout=60):
     wait(guest, f"ls -d {base}/nvme*/nvme*n1 >/dev/null 2>&1", timeout, f"block device of {bdf}")
     found = re.search(r"(nvme\d+)(c\d+)?(n1)$", guest.text(f"ls -d {base}/nvme*/nvme*n1"))
     return found.group(1) + found.group(3)
+
+
+def start_reads(guest, disk):
+    """Reads until the disk is gone, in the background; returns their job when some were done."""
+    job = guest.spawn(f"while dd if=/dev/{disk} of=/dev/null bs=4k count=256 iflag=direct status=none 2>/dev/null; "
+                      "do :; done")
+    job.send(b"")
+    wait(guest, f"[ $(awk '{{print $1}}' /sys/block/{disk}/stat) -gt 200 ]", what="reads under way")
+    return job
 
 
 def lent_drive(pair):

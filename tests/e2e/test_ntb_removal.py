@@ -19,16 +19,6 @@ WAYS = {
 }
 
 
-def start_load(guest, disk):
-    """Reads that go on until the disk is gone."""
-    job = guest.spawn(f"while dd if=/dev/{disk} of=/dev/null bs=4k count=256 iflag=direct status=none 2>/dev/null; "
-                      "do :; done")
-    job.send(b"")
-    lending.wait(guest, f"[ $(cut -d' ' -f1,9 /sys/block/{disk}/inflight | tr -d ' ') -gt 0 ] 2>/dev/null || "
-                        f"[ $(awk '{{print $1}}' /sys/block/{disk}/stat) -gt 200 ]", what="I/O under way")
-    return job
-
-
 def link_name(guest):
     """The link's device; its number grows when the NTB comes back."""
     lending.wait(guest, f"ls -d {lending.BUS}/link* >/dev/null 2>&1", what="a link")
@@ -37,12 +27,11 @@ def link_name(guest):
 
 @pytest.mark.parametrize("side", ["lender", "borrower"])
 @pytest.mark.parametrize("way", list(WAYS))
-# the drive's own driver says that it lost it, and a reader that its reads failed
-@pytest.mark.allow_complaints("I/O error", "controller is down", "Buffer I/O", "Device not ready", "Removing after probe")
+@pytest.mark.allow_complaints(*lending.LOSS)
 def test_ntb_goes_under_load(pair, way, side):
     """Remove, unbind or unload under reads; then the same drive is borrowed again and read."""
     bdf, lease, disk = lending.borrowed_drive(pair)
-    job = start_load(pair.borrower, disk)
+    job = lending.start_reads(pair.borrower, disk)
     victim = getattr(pair, side)
     victim.run(WAYS[way][0], timeout=90)
     lending.wait(pair.borrower, f"[ ! -e {lending.BUS}/{lease} ]", 60, "the lease to go")

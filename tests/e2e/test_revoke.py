@@ -9,26 +9,16 @@ import pytest
 import lending
 
 PAIR = lending.options()
-LOSS = ("I/O error", "controller is down", "Buffer I/O", "Device not ready", "Removing after probe")
 
 
-def start_reads(guest, disk):
-    """Reads until the disk is gone; returns when some were done."""
-    job = guest.spawn(f"while dd if=/dev/{disk} of=/dev/null bs=4k count=256 iflag=direct status=none 2>/dev/null; "
-                      "do :; done")
-    job.send(b"")
-    lending.wait(guest, f"[ $(awk '{{print $1}}' /sys/block/{disk}/stat) -gt 200 ]", what="reads under way")
-    return job
-
-
-@pytest.mark.allow_complaints(*LOSS)
+@pytest.mark.allow_complaints(*lending.LOSS)
 @pytest.mark.parametrize("force", [False, True])
 def test_reclaim_under_reads(pair, force):
     """Reclaim, with and without grace: the reader gets errors, not a hang; the drive is whole; no access strays."""
     drive = pair.lender.devices[0]
     want = lending.fill(drive)
     bdf, lease, disk = lending.borrowed_drive(pair)
-    job = start_reads(pair.borrower, disk)
+    job = lending.start_reads(pair.borrower, disk)
     lending.must_write(pair.lender, f"{lending.DRIVER}/reclaim", bdf + (" force" if force else ""), timeout=180)
     lending.wait(pair.borrower, f"[ ! -e {lending.BUS}/{lease} ]", what="the lease to go")
     job.wait(90)
@@ -43,11 +33,11 @@ def test_reclaim_under_reads(pair, force):
     lending.take_down(pair, bdf)
 
 
-@pytest.mark.allow_complaints(*LOSS)
+@pytest.mark.allow_complaints(*lending.LOSS)
 def test_reset_at_the_lender_ends_the_lease(pair):
     """Somebody resets the real device: the borrower loses it in order, and it is offered again."""
     bdf, lease, disk = lending.borrowed_drive(pair)
-    job = start_reads(pair.borrower, disk)
+    job = lending.start_reads(pair.borrower, disk)
     lending.must_write(pair.lender, f"/sys/bus/pci/devices/{bdf}/reset", "1", timeout=120)
     lending.wait(pair.borrower, f"[ ! -e {lending.BUS}/{lease} ]", what="the lease to go")
     job.wait(90)
