@@ -34,6 +34,13 @@ static bool check_is_ntb(struct pci_dev *pdev)
 	return device_for_each_child(&pdev->dev, NULL, check_is_ntb_client) != 0;
 }
 
+/* Host and ISA bridges have an ordinary header: their class tells. */
+static bool check_is_bridge(struct pci_dev *pdev)
+{
+	return pdev->hdr_type != PCI_HEADER_TYPE_NORMAL ||
+	       pdev->class >> 16 == PCI_BASE_CLASS_BRIDGE;
+}
+
 /* Borrowed from another host: its host bridge belongs to a lease, on the devlend bus. */
 static bool check_is_borrowed(struct pci_dev *pdev)
 {
@@ -95,12 +102,12 @@ int lender_may_lend(struct pci_dev *pdev, bool force)
 	if (check_is_borrowed(pdev))
 		return check_refuse(pdev, -ELOOP,
 				    "it is borrowed from another host; lend it there");
-	if (pdev->hdr_type != PCI_HEADER_TYPE_NORMAL)
-		return check_refuse(pdev, -EOPNOTSUPP,
-				    "it is a bridge; lend the functions below it");
 	if (check_is_ntb(pdev))
 		return check_refuse(pdev, -EOPNOTSUPP,
 				    "it is the NTB, the way to the other host");
+	if (check_is_bridge(pdev))
+		return check_refuse(pdev, -EOPNOTSUPP,
+				    "it is a bridge; lend the functions below it");
 	if (pci_num_vf(pdev))
 		return check_refuse(pdev, -EBUSY,
 				    "its virtual functions are enabled; write 0 to sriov_numvfs, or lend those");

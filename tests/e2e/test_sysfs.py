@@ -35,12 +35,16 @@ def test_driver_attributes_refuse(ready, path):
 
 
 def test_lend_refuses_what_cannot_be_lent(ready):
-    """The NTB itself, what is not lent, what is lent already; and the way back is exact."""
+    """The NTB, bridges, what has no reset, what is not lent, what is lent already; and the way back is exact."""
     guest = ready.lender
     nvme = lending.find_pci(guest, lending.NVME)
     override = f"/sys/bus/pci/devices/{nvme}/driver_override"
     before = guest.read(override)
     assert guest.write(LEND, lending.find_pci(guest, "8086:201c")) == errno.EOPNOTSUPP
+    for bridge in ("0000:00:00.0", "0000:00:1f.0"):		# the host's, and ISA
+        for text in (bridge, bridge + " force"):
+            assert guest.write(LEND, text) == errno.EOPNOTSUPP
+    assert guest.write(LEND, "0000:00:1f.2") == errno.ENOTTY		# ahci, without a reset
     assert guest.write(RECLAIM, nvme) == errno.ENODEV
     assert lending.driver_of(guest, nvme) == "nvme"
     lending.lend(guest, nvme)
