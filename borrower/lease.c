@@ -90,8 +90,8 @@ static void lease_begin(struct borrower_lease *lease)
 	mutex_unlock(&lease->lock);
 	if (err)
 		return;
-	dev_info(&lease->dev, "borrowed %s as %s\n", lease->offer_name,
-		 pci_name(lease->shadow->pdev));
+	/* by number: the shadow itself may be removed by now */
+	dev_info(&lease->dev, "borrowed %s as %04x:00:00.0\n", lease->offer_name, lease->domain);
 	complete_all(&lease->started);
 }
 

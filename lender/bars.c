@@ -187,7 +187,7 @@ int lender_bars_open(struct lender_dev *lent, struct devlend_link *link)
 	trace_lender_step(lent->pdev, "expose", err);
 	if (err)
 		goto unmap;
-	err = bars_claim(lent, link, device_iommu_mapped(&ntb->dev));
+	err = bars_claim(lent, link, bars->ntb);
 	if (!err)
 		return 0;
 	if (err == -EPERM)
