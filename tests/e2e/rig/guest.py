@@ -36,11 +36,14 @@ class Nvme:
     queues: int = 2
     options: str = ""		# more properties of the device, "name=value,..."
     id: str = ""
+    own: bool = False		# the image is of our making: each pair gets a new one
 
     def qemu_args(self, run_dir, name, addr):
         ident = self.id or self.serial.lower()
-        path = self.image or image.raw_image(run_dir / f"{name}-{ident}.img", self.size)
-        self.image = str(path)
+        if self.own or not self.image:
+            self.own = True
+            self.image = str(image.raw_image(run_dir / f"{name}-{ident}.img", self.size))
+        path = self.image
         device = (f"nvme,id={ident},serial={self.serial},drive={ident}-drive,addr={addr},"
                   f"max_ioqpairs={self.queues},msix_qsize={self.queues + 1}")
         if self.options:
@@ -265,8 +268,10 @@ class Guest:
         raise RuntimeError(f"{self.name}: QEMU did not start:\n{self.process.log_text()[-3000:]}")
 
     def _hang_up(self):
-        self.agent.close()
-        self.qmp.close()
+        # QEMU may have ended before it had both
+        for line in (self.agent, self.qmp):
+            if line:
+                line.close()
 
     @staticmethod
     def _odd(path, result):
