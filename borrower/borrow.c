@@ -82,11 +82,32 @@ static int borrow_grant(struct borrower_lease *lease)
 					   devlend_link_peer_epoch(lease->link),
 					   &lease->grant, &why);
 	/* from here on the lender holds a lease for us: even a bad grant is returned */
-	lease->granted = lease->grant.handle.random != 0;
+	if (lease->grant.handle.random)
+		/* the grant before the flag: pairs with borrower_lease_granted() */
+		smp_store_release(&lease->granted, true);
 	if (err)
 		dev_err(&lease->dev, "impossible grant of %s: %s; returned\n", lease->offer_name,
 			why);
 	return err;
+}
+
+/*
+ * What the operator chose by its ids is what the PCI core will find: quirks and drivers
+ * go by those, so this comes before the scan.
+ */
+static int borrow_identity(struct borrower_lease *lease, struct borrower_config *config)
+{
+	const struct devlend_wire_offer *offer = &lease->offer;
+	u32 want = le16_to_cpu(offer->device) << 16 | le16_to_cpu(offer->vendor);
+	u32 is = borrower_config_read(config, PCI_VENDOR_ID, 4);
+	u32 class_rev = borrower_config_read(config, PCI_CLASS_REVISION, 4);
+
+	if (is == want && class_rev == le32_to_cpu(offer->class_rev))
+		return 0;
+	dev_err(&lease->dev, "config space is that of %04x:%04x class %08x, offered was %04x:%04x class %08x; lend the device again\n",
+		is & 0xffff, is >> 16, class_rev, want & 0xffff, want >> 16,
+		le32_to_cpu(offer->class_rev));
+	return -EPROTO;
 }
 
 /* CONFIG: fetch the image and make the shadow's config space of it. */
@@ -109,6 +130,8 @@ static int borrow_config(struct borrower_lease *lease, struct borrower_shadow *s
 				   call.reply, call.reply_len);
 	if (err)
 		dev_err(&lease->dev, "unusable config space of %s (%d)\n", lease->offer_name, err);
+	else
+		err = borrow_identity(lease, &shadow->config);
 out:
 	kfree(call.reply);
 	return err;

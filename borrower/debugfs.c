@@ -62,7 +62,7 @@ static void debugfs_show_lease(struct borrower_lease *lease, void *data)
 		   borrower_lease_state_name(lease->state), lease->offer_name,
 		   lease->grant.handle.epoch, lease->grant.handle.random,
 		   lease->dead ? " dead" : "");
-	if (lease->granted) {
+	if (borrower_lease_granted(lease)) {
 		debugfs_show_bars(m, &lease->grant);
 		debugfs_show_maps(m, &lease->memory);
 	}

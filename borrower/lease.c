@@ -353,16 +353,14 @@ struct borrower_lease *borrower_lease_find(struct devlend_link *link,
 
 	mutex_lock(&leases_lock);
 	list_for_each_entry(lease, &leases, node) {
-		mutex_lock(&lease->lock);
-		if (lease->link == link && lease->granted &&
-		    lease->grant.handle.random == handle->random &&
-		    lease->grant.handle.epoch == handle->epoch)
-			found = lease;
-		mutex_unlock(&lease->lock);
-		if (found) {
-			get_device(&found->dev);
-			break;
-		}
+		/* not under its lock: an NTB may take seconds to close a window under it */
+		if (lease->link != link || !borrower_lease_granted(lease) ||
+		    lease->grant.handle.random != handle->random ||
+		    lease->grant.handle.epoch != handle->epoch)
+			continue;
+		get_device(&lease->dev);
+		found = lease;
+		break;
 	}
 	mutex_unlock(&leases_lock);
 	return found;

@@ -55,15 +55,15 @@ struct seq_file;
  * @started: active, or failed
  * @unbound: no driver uses the shadow any more; nor will one
  * @ended: gone, and the device deleted
+ * @grant: what the lender granted: written by the worker, constant from @granted on
+ * @granted: the lender knows of a lease: RETURN is owed. Read by borrower_lease_granted()
  * @lock: protects what follows, and serialises use of the NTB by this lease against its
  *	disappearance. Taken under the rescan lock; never held while waiting for that
  * @state: only borrower_lease_enter() writes it
  * @error: why the borrow failed, an errno
  * @want_end: somebody asked for the end
  * @dead: the lender is not to be asked any more; the NTB's hardware is not to be touched
- * @granted: the lender knows of a lease: RETURN is owed
  * @bar_proven: the window to the registers was proven by a nonce
- * @grant: valid where @granted; then constant
  * @memory: exposed memory; constant from ATTACH on but for the open flags
  * @probe_page: private page of the memory probe, kept until the windows are closed
  * @windows: host bridge windows
@@ -85,15 +85,15 @@ struct borrower_lease {
 	struct completion started;
 	struct completion unbound;
 	struct completion ended;
+	struct borrower_grant grant;
+	bool granted;
 
 	struct mutex lock;	/* protects all that follows */
 	enum borrower_lease_state state;
 	int error;
 	bool want_end;
 	bool dead;
-	bool granted;
 	bool bar_proven;
-	struct borrower_grant grant;
 	struct borrower_memory memory;
 	struct page *probe_page;
 	struct borrower_windows windows;
@@ -104,6 +104,18 @@ struct borrower_lease {
 static inline struct borrower_lease *to_borrower_lease(struct device *dev)
 {
 	return container_of(dev, struct borrower_lease, dev);
+}
+
+/**
+ * borrower_lease_granted() - did the lender grant this lease?
+ * @lease: the lease
+ *
+ * Context: any. Return: whether &borrower_lease.grant can be read.
+ */
+static inline bool borrower_lease_granted(const struct borrower_lease *lease)
+{
+	/* pairs with smp_store_release() in borrow_grant() */
+	return smp_load_acquire(&lease->granted);
 }
 
 /* lease.c */
