@@ -10,9 +10,9 @@
  *
  * Order that is known to work: allocate, windows, bridge fields and MSI domain, then under
  * the rescan lock scan, claim, check, and add. Interrupt remapping checks the requester of
- * a message, which is the NTB; on x86 with CONFIG_VMD sysdata.vmd_dev says so. It is set
- * between scan and add: before the scan the shadow would be put into the NTB's IOMMU group,
- * and its DMA would be translated twice.
+ * a message, which is the NTB; on x86 with CONFIG_VMD sysdata.vmd_dev says so. It is set when
+ * the device was added, and taken away with it: while IOMMU drivers look at a new device it would
+ * put the shadow into the NTB's IOMMU group, and its DMA would be translated twice.
  *
  * Called by borrow.c and removal.c in the lease's worker, which holds no lock. Takes the
  * rescan lock, and under it the lease's lock. Owns the shadow: it is freed by the bridge's
@@ -33,24 +33,14 @@
 #define BRIDGE_DEVFN	PCI_DEVFN(0, 0)
 
 #if IS_ENABLED(CONFIG_VMD)
-/* Whose requester id arrives with the shadow's interrupts; referenced until release. */
-static void bridge_set_requester(struct borrower_shadow *shadow)
+/* Whose requester id arrives with the shadow's interrupts; the lease holds it. */
+static void bridge_set_requester(struct borrower_shadow *shadow, struct pci_dev *ntb)
 {
-	shadow->sysdata.vmd_dev = pci_dev_get(shadow->lease->ntb);
-}
-
-static struct pci_dev *bridge_get_requester(struct borrower_shadow *shadow)
-{
-	return shadow->sysdata.vmd_dev;
+	shadow->sysdata.vmd_dev = ntb;
 }
 #else
-static void bridge_set_requester(struct borrower_shadow *shadow)
+static void bridge_set_requester(struct borrower_shadow *shadow, struct pci_dev *ntb)
 {
-}
-
-static struct pci_dev *bridge_get_requester(struct borrower_shadow *shadow)
-{
-	return NULL;
 }
 #endif
 
@@ -58,7 +48,6 @@ static void bridge_release(struct pci_host_bridge *bridge)
 {
 	struct borrower_shadow *shadow = bridge->release_data;
 
-	pci_dev_put(bridge_get_requester(shadow));
 	put_device(&shadow->lease->dev);
 	kfree(shadow);
 	borrower_object_put();
@@ -163,13 +152,6 @@ static int bridge_check(struct borrower_shadow *shadow, struct pci_dev *pdev)
 	struct borrower_lease *lease = shadow->lease;
 	int i;
 
-	if (pdev->vendor != le16_to_cpu(lease->offer.vendor) ||
-	    pdev->device != le16_to_cpu(lease->offer.device)) {
-		dev_err(&lease->dev, "config space is that of %04x:%04x, offered was %04x:%04x; lend the device again\n",
-			pdev->vendor, pdev->device, le16_to_cpu(lease->offer.vendor),
-			le16_to_cpu(lease->offer.device));
-		return -EPROTO;
-	}
 	for (i = 0; i < DEVLEND_BARS; i++) {
 		const struct borrower_bar *bar = &lease->grant.bar[i];
 
@@ -188,31 +170,39 @@ static int bridge_check(struct borrower_shadow *shadow, struct pci_dev *pdev)
 }
 
 /*
- * The shadow appears: by our own scan, or by a rescan after somebody removed it. Its BARs are
- * claimed at once, or the PCI core would move them where a rescan finds them unclaimed. From
- * here on those who cut leases off know of it.
+ * The shadow appears: by our own scan, or by a rescan after somebody removed it. IOMMU drivers
+ * have seen it, a driver has not. Its BARs are claimed at once, or the PCI core would move them
+ * where a rescan finds them unclaimed. One that is not what was granted is cut off before a
+ * driver can bind; our own scan then gives up, after a rescan the operator may return the lease.
+ * From here on those who cut leases off know of it.
  */
 static void bridge_device_added(struct borrower_shadow *shadow, struct pci_dev *pdev)
 {
 	struct borrower_lease *lease = shadow->lease;
-	int i;
+	int i, err;
 
 	for (i = 0; i < PCI_STD_NUM_BARS; i++)
 		if (pdev->resource[i].flags && !pdev->resource[i].parent)
 			pci_claim_resource(pdev, i);
+	err = bridge_check(shadow, pdev);
 
 	mutex_lock(&lease->lock);
 	if (!shadow->pdev)
 		shadow->pdev = pci_dev_get(pdev);
-	if (lease->dead)
+	shadow->error = err;
+	if (err)
+		borrower_config_kill(&shadow->config);
+	if (err || lease->dead)
 		xchg(&pdev->error_state, pci_channel_io_perm_failure);
 	mutex_unlock(&lease->lock);
+	bridge_set_requester(shadow, lease->ntb);
 }
 
 static void bridge_device_removed(struct borrower_shadow *shadow, struct pci_dev *pdev)
 {
 	struct borrower_lease *lease = shadow->lease;
 
+	bridge_set_requester(shadow, NULL);
 	mutex_lock(&lease->lock);
 	if (shadow->pdev == pdev) {
 		shadow->pdev = NULL;
@@ -283,15 +273,11 @@ int borrower_bridge_scan(struct borrower_shadow *shadow)
 		err = -ENOLINK;
 	else if (!shadow->pdev)
 		err = -ENODEV;
+	else
+		err = shadow->error;
 	mutex_unlock(&lease->lock);
 	if (err)
 		goto unlock;
-	/* pdev stays: it goes under the rescan lock only */
-	pci_bus_claim_resources(shadow->bus);
-	err = bridge_check(shadow, shadow->pdev);
-	if (err)
-		goto unlock;
-	bridge_set_requester(shadow);
 	pci_bus_add_devices(shadow->bus);
 unlock:
 	pci_unlock_rescan_remove();

@@ -31,8 +31,9 @@ struct borrower_lease;
  * @bridge: the host bridge; valid until the release function ran
  * @bus: the root bus; NULL unless scanned and not yet removed
  * @pdev: the shadow device, referenced; NULL unless there is one on the bus
+ * @error: why it is not what was granted; then its config space is dead. 0 = it is
  *
- * @bus and @pdev change under the lease's lock.
+ * @bus, @pdev and @error change under the lease's lock.
  */
 struct borrower_shadow {
 	struct pci_sysdata sysdata;
@@ -42,6 +43,7 @@ struct borrower_shadow {
 	struct pci_host_bridge *bridge;
 	struct pci_bus *bus;
 	struct pci_dev *pdev;
+	int error;
 };
 
 /**

@@ -96,6 +96,12 @@ def test_rebind_and_resets(pair, lease):
     works()
     lending.must_write(guest, "/sys/bus/pci/rescan", "1")
     works()
+    # taken off the bus and found again: as it was granted, not as the PCI core would place it
+    before = guest.text(f"head -n1 /sys/bus/pci/devices/{shadow}/resource")
+    lending.must_write(guest, f"/sys/bus/pci/devices/{shadow}/remove", "1")
+    lending.must_write(guest, "/sys/bus/pci/rescan", "1")
+    works()
+    assert guest.text(f"head -n1 /sys/bus/pci/devices/{shadow}/resource") == before
 
 
 def test_domain_is_the_same_after_each_borrow(pair, lent):
