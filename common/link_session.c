@@ -136,12 +136,24 @@ static void session_adopt(struct devlend_link *link, u32 epoch)
 		dev_warn_ratelimited(&link->dev, "no memory to greet the peer\n");
 }
 
+/* Offers are known by their host: two hosts of one name would be taken for one. */
+static void session_check_name(struct devlend_link *link)
+{
+	uuid_t self;
+
+	devlend_host_uuid(&self);
+	if (uuid_equal(&self, &link->peer_host))
+		dev_warn_ratelimited(&link->dev, "the peer has this host's own UUID %pUb: give one of the two another by devlend_core.host_uuid, unless the cable leads back to this host\n",
+				     &self);
+}
+
 static void session_up(struct devlend_link *link)
 {
 	spin_lock(&link->lock);
 	WRITE_ONCE(link->up_session, link->session);
 	spin_unlock(&link->lock);
 	dev_info_ratelimited(&link->dev, "up: host %pUb\n", &link->peer_host);
+	session_check_name(link);
 	devlend_service_link_changed(link);
 }
 
