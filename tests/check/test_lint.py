@@ -21,7 +21,7 @@ EXCEPT = {
     # shared with user space, which has no BIT()
     "include/devlend/wire.h": ("BIT_MACRO",),
     # initialisers of tables
-    "tests/kunit/plan_test.c": ("MACRO_ARG_REUSE",),
+    "tests/kunit/plan_fixture.h": ("MACRO_ARG_REUSE",),
 }
 # The form of tracepoints is the kernel's own, and checkpatch knows it only in its own folders.
 TRACE = ("COMPLEX_MACRO", "MACRO_ARG_REUSE", "OPEN_ENDED_LINE", "PARENTHESIS_ALIGNMENT", "SPACING")
