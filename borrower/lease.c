@@ -108,7 +108,7 @@ static void lease_finish(struct borrower_lease *lease)
 	device_del(&lease->dev);
 	borrower_slot_put(lease->slot);
 	if (!lease->error && lease->dead)
-		dev_warn(&lease->dev, "%s is lost with its link; borrow it again when it is offered\n",
+		dev_warn(&lease->dev, "%s is lost; borrow it again when it is offered\n",
 			 lease->offer_name);
 	else if (!lease->error)
 		dev_info(&lease->dev, "%s is given back\n", lease->offer_name);
@@ -313,10 +313,21 @@ void borrower_leases_each(struct devlend_link *link,
 	}
 }
 
-static void lease_lost(struct borrower_lease *lease, void *unused)
+/**
+ * borrower_lease_lost() - the lender is lost, or could not reset the device: the lease ends alone
+ * @lease: referenced by the caller
+ *
+ * Context: process; as borrower_lease_cut().
+ */
+void borrower_lease_lost(struct borrower_lease *lease)
 {
 	borrower_lease_cut(lease);
 	lease_kick(lease);
+}
+
+static void lease_lost(struct borrower_lease *lease, void *unused)
+{
+	borrower_lease_lost(lease);
 }
 
 static void lease_detach(struct borrower_lease *lease, void *unused)

@@ -126,6 +126,7 @@ struct borrower_lease *borrower_lease_start(struct devlend_link *link,
 					    const char *offer_name, int slot);
 int borrower_lease_wait_started(struct borrower_lease *lease);
 int borrower_lease_end(struct borrower_lease *lease, bool wait);
+void borrower_lease_lost(struct borrower_lease *lease);
 void borrower_lease_enter(struct borrower_lease *lease, enum borrower_lease_state state);
 void borrower_leases_end_all(void);
 void borrower_leases_link_lost(struct devlend_link *link, bool ntb_gone);

@@ -92,7 +92,14 @@ static enum devlend_status main_revoke(struct devlend_link *link, struct devlend
 		return DEVLEND_E_STALE;
 	dev_info(&lease->dev, "the lender wants %s back (reason %u, within %u ms)\n",
 		 lease->offer_name, le32_to_cpu(revoke->reason), le32_to_cpu(revoke->grace_ms));
-	borrower_lease_end(lease, false);
+	/*
+	 * Without grace it is over already, and the registers are closed: a driver that spoke
+	 * to the device in order would wait for each of its commands.
+	 */
+	if (revoke->grace_ms)
+		borrower_lease_end(lease, false);
+	else
+		borrower_lease_lost(lease);
 	put_device(&lease->dev);
 	return DEVLEND_OK;
 }
@@ -113,6 +120,12 @@ static enum devlend_status main_reset_done(struct devlend_link *link, struct dev
 	if (lease->shadow)
 		borrower_config_reset_done(&lease->shadow->config, err);
 	mutex_unlock(&lease->lock);
+	if (err) {
+		/* whoever waits for the device, a minute else, sees that it is gone */
+		dev_err(&lease->dev, "the lender could not reset %s (%d)\n", lease->offer_name,
+			err);
+		borrower_lease_lost(lease);
+	}
 	put_device(&lease->dev);
 	return DEVLEND_OK;
 }

@@ -173,6 +173,18 @@ bool lender_atomic_msix_on(struct lender_dev *lent)
 	return on;
 }
 
+/* May the borrower reset the device? The same for all of a lease. Context: process. */
+bool lender_atomic_can_flr(struct lender_dev *lent)
+{
+	unsigned long flags;
+	bool can;
+
+	raw_spin_lock_irqsave(&atomic_lock, flags);
+	can = lent->atomic.can_flr;
+	raw_spin_unlock_irqrestore(&atomic_lock, flags);
+	return can;
+}
+
 /* The reset that the borrower asked for is done. Context: process. */
 void lender_atomic_reset_done(struct lender_dev *lent)
 {
@@ -230,10 +242,10 @@ enum devlend_status lender_atomic_serve(struct devlend_link *link, u8 op, u32 ra
 		for (i = 0; i < act.writes; i++)
 			if (!atomic_apply(lent->pdev, &act.write[i]))
 				status = DEVLEND_E_IO;
-		/* the list's own reference outlives this: it goes after the lease left this list */
-		if (act.flr)
-			lender_kick(lent, LENDER_DO_FLR);
 	}
+	/* the list's own reference outlives this: it goes after the lease left this list */
+	if (lent && act.flr)
+		lender_kick(lent, LENDER_DO_FLR);
 	raw_spin_unlock_irqrestore(&atomic_lock, flags);
 	trace_lender_atomic(op, random, arg, status);
 	return status;

@@ -14,6 +14,7 @@ void lender_atomic_close(struct lender_dev *lent);
 int lender_atomic_attach(struct lender_dev *lent, const struct lender_map *map, unsigned int maps);
 bool lender_atomic_resetting(struct lender_dev *lent);
 bool lender_atomic_msix_on(struct lender_dev *lent);
+bool lender_atomic_can_flr(struct lender_dev *lent);
 void lender_atomic_reset_done(struct lender_dev *lent);
 struct lender_dev *lender_atomic_find(struct devlend_link *link, u32 random);
 enum devlend_status lender_atomic_serve(struct devlend_link *link, u8 op, u32 random, u32 arg);

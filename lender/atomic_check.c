@@ -90,13 +90,14 @@ static enum devlend_status atomic_flr(struct lender_atomic *st, u32 arg,
 {
 	if (arg)
 		return DEVLEND_E_INVAL;
-	if (!st->can_flr)
-		return DEVLEND_E_NOTSUPP;
 	if (st->resetting)
 		return DEVLEND_E_BUSY;
+	/* also where it cannot be: the borrower's config space is silent until it gets an answer */
 	st->resetting = true;
-	atomic_write(act, PCI_COMMAND, 2, PCI_COMMAND_MASTER, 0);
 	act->flr = true;
+	if (!st->can_flr)
+		return DEVLEND_E_NOTSUPP;
+	atomic_write(act, PCI_COMMAND, 2, PCI_COMMAND_MASTER, 0);
 	return DEVLEND_OK;
 }
 
@@ -186,10 +187,11 @@ static enum devlend_status atomic_msix_ctrl(struct lender_atomic *st, u32 arg,
 
 /**
  * lender_atomic_check() - decide on an operation of the atomic lane
- * @st: the device's state; changed only where the answer is %DEVLEND_OK, but for staged words
+ * @st: the device's state; changed only where the answer is %DEVLEND_OK, but for staged words, and
+ *	for a reset, which is answered by the worker in any case
  * @op: &enum devlend_atomic_op, as it arrived
  * @arg: argument, as it arrived
- * @act: what is to be done on %DEVLEND_OK
+ * @act: what is to be done: the writes on %DEVLEND_OK, @flr always
  *
  * Context: any; the caller holds what protects @st.
  * Return: the status for the borrower.

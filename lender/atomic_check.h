@@ -26,7 +26,7 @@ struct lender_msi_range {
  * @msix_pos: config offset of the MSI-X capability; 0 = none
  * @can_flr: the device can be reset
  * @attached: the borrower's memory is mapped; before that nothing may be switched on
- * @resetting: a reset runs; nothing may be switched on
+ * @resetting: a reset runs, or its refusal is on the way; nothing may be switched on
  * @msi_on: MSI is enabled
  * @msix_on: MSI-X is enabled
  * @msi_addr_lo: staged, written when MSI is enabled, or with the data where it is already
@@ -71,7 +71,7 @@ struct lender_atomic_write {
  * struct lender_atomic_action - what is to be done for an operation
  * @writes: number of entries of @write
  * @write: config changes, in this order
- * @flr: start a reset
+ * @flr: have the worker reset the device and say so, or say that it could not; whatever the status
  */
 struct lender_atomic_action {
 	unsigned int writes;

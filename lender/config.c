@@ -71,7 +71,7 @@ enum devlend_status lender_serve_config(struct lender_dev *lent, struct devlend_
 		return DEVLEND_E_NOMEM;
 	told = real + DEVLEND_CONFIG_DWORDS;
 	config_read(lent->pdev, real);
-	if (lender_config_filter(real, lent->pdev->cfg_size, told))
+	if (lender_config_filter(real, lent->pdev->cfg_size, lender_atomic_can_flr(lent), told))
 		goto free;
 	config_bars(lent->pdev, told);
 	n = lender_config_encode(told, rq->reply, rq->reply_max / sizeof(__le32));

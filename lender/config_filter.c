@@ -123,7 +123,7 @@ static bool filter_copy(const struct filter_cap *cap, const u32 *real, u32 *told
 	return true;
 }
 
-static void filter_std_chain(const u32 *real, u32 *told, unsigned long *used)
+static void filter_std_chain(const u32 *real, u32 *told, bool resettable, unsigned long *used)
 {
 	unsigned int pos, steps, last = 0;
 
@@ -139,6 +139,8 @@ static void filter_std_chain(const u32 *real, u32 *told, unsigned long *used)
 			break;
 		if (cap && filter_copy(cap, real, told, pos, FILTER_STD_BYTES, used)) {
 			told[pos / 4] |= cap->id;
+			if (cap->id == PCI_CAP_ID_EXP && !resettable)
+				told[(pos + PCI_EXP_DEVCAP) / 4] &= ~PCI_EXP_DEVCAP_FLR;
 			if (last)
 				told[last / 4] |= pos << 8;
 			else
@@ -183,12 +185,13 @@ static void filter_ext_chain(const u32 *real, u32 *told, unsigned int size, unsi
  * lender_config_filter() - what may be told of a config space
  * @real: %DEVLEND_CONFIG_DWORDS dwords as read from the device, in CPU byte order
  * @size: bytes of it that the device has: 256 or 4096
+ * @resettable: this host would reset the function for its borrower; else that it can be is not told
  * @told: the same number of dwords, filled in; base registers are left 0
  *
  * Context: any. Return: 0; -EINVAL for a header that is not an endpoint's; -EIO where the
  * device does not answer.
  */
-int lender_config_filter(const u32 *real, unsigned int size, u32 *told)
+int lender_config_filter(const u32 *real, unsigned int size, bool resettable, u32 *told)
 {
 	DECLARE_BITMAP(used, DEVLEND_CONFIG_DWORDS) = { };
 	unsigned int i;
@@ -200,7 +203,7 @@ int lender_config_filter(const u32 *real, unsigned int size, u32 *told)
 	memset(told, 0, FILTER_ALL_BYTES);
 	for (i = 0; i < ARRAY_SIZE(filter_header); i++)
 		told[i] = real[i] & filter_header[i];
-	filter_std_chain(real, told, used);
+	filter_std_chain(real, told, resettable, used);
 	if (size > FILTER_STD_BYTES)
 		filter_ext_chain(real, told, min_t(unsigned int, size, FILTER_ALL_BYTES), used);
 	return 0;

@@ -6,7 +6,7 @@
 
 #include <devlend/wire.h>
 
-int lender_config_filter(const u32 *real, unsigned int size, u32 *told);
+int lender_config_filter(const u32 *real, unsigned int size, bool resettable, u32 *told);
 int lender_config_encode(const u32 *image, __le32 *out, unsigned int max);
 
 #endif /* LENDER_CONFIG_FILTER_H */

@@ -161,8 +161,8 @@ void lender_lease_end(struct lender_dev *lent)
 		dev_info(&lent->dev, "%s\n", lease_end_name(end));
 }
 
-static void lease_tell_reset(struct devlend_link *link, const struct devlend_handle *handle,
-			     int err)
+static int lease_tell_reset(struct devlend_link *link, const struct devlend_handle *handle,
+			    int err)
 {
 	struct devlend_wire_reset_done done = {
 		.status = cpu_to_le32(devlend_errno_to_status(err)),
@@ -174,7 +174,7 @@ static void lease_tell_reset(struct devlend_link *link, const struct devlend_han
 		.len = sizeof(done),
 	};
 
-	devlend_call(link, &call);
+	return devlend_call(link, &call);
 }
 
 /**
@@ -183,6 +183,9 @@ static void lease_tell_reset(struct devlend_link *link, const struct devlend_han
  *
  * Same order as the end of a lease: registers closed, stopped, drained, reset, restored,
  * then opened again at the same place. Bus mastering stays off until the borrower sets it.
+ *
+ * The borrower's config space is silent until it hears RESET_DONE. So there is always an answer,
+ * and where it is not "done", or is not heard, the lease ends.
  * Context: the device's worker; sleeps. No effect unless a reset was asked for.
  */
 void lender_lease_flr(struct lender_dev *lent)
@@ -203,7 +206,8 @@ void lender_lease_flr(struct lender_dev *lent)
 	lender_bars_close(lent);
 	mutex_unlock(&lent->lock);
 
-	err = lender_quiesce(lent);
+	/* it was told that there is no such reset, and asks for one all the same */
+	err = lender_atomic_can_flr(lent) ? lender_quiesce(lent) : -EOPNOTSUPP;
 
 	mutex_lock(&lent->lock);
 	/* void meanwhile? Then the end of the lease, which is next, owns the device. */
@@ -222,8 +226,13 @@ void lender_lease_flr(struct lender_dev *lent)
 	if (err)
 		dev_err(&lent->dev, "reset asked for by the borrower failed (%d); the lease ends\n",
 			err);
-	lease_tell_reset(link, &handle, err);
+	err = lease_tell_reset(link, &handle, err);
 	devlend_link_put(link);
+	if (!err)
+		return;
+	mutex_lock(&lent->lock);
+	lender_lease_void(lent, LENDER_END_ERROR);
+	mutex_unlock(&lent->lock);
 }
 
 static bool lease_revoke_over(struct lender_dev *lent)

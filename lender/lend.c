@@ -281,11 +281,18 @@ int lender_lend(const struct lender_bdf *bdf)
 
 	if (!pdev)
 		return -ENODEV;
-	err = lender_may_lend(pdev, bdf->force);
-	if (err)
-		goto put;
-	lent = lender_create(pdev, bdf->force && !pdev->reset_methods[0]);
-	err = PTR_ERR_OR_ZERO(lent);
+	/* first, since the other questions are asked of devices that are not lent */
+	lent = lender_find_pdev(pdev);
+	if (lent) {
+		lender_put(lent);
+		err = -EBUSY;
+	} else {
+		err = lender_may_lend(pdev, bdf->force);
+		if (err)
+			goto put;
+		lent = lender_create(pdev, bdf->force && !pdev->reset_methods[0]);
+		err = PTR_ERR_OR_ZERO(lent);
+	}
 	if (err) {
 		pci_err(pdev, "not lent: %s (%d)\n",
 			err == -EBUSY ? "it already is" : "no memory, or the module goes", err);

@@ -502,7 +502,8 @@ enum devlend_revoke_reason {
 /**
  * struct devlend_wire_revoke - request of %DEVLEND_OP_REVOKE; the reply is empty, at once
  * @reason: &enum devlend_revoke_reason
- * @grace_ms: time after which the lender takes the device back in any case
+ * @grace_ms: time after which the lender takes the device back in any case; 0: it has, and the
+ *	lease is over
  */
 struct devlend_wire_revoke {
 	__le32 reason;

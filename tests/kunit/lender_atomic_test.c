@@ -83,8 +83,13 @@ static void atomic_reset(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, act.flr);
 	st.resetting = false;
 	atomic_expect(test, &st, DEVLEND_AOP_FLR, 1, DEVLEND_E_INVAL, 0);
+	/* refused, and yet the worker has to answer: the borrower's config space is silent */
 	st.can_flr = false;
-	atomic_expect(test, &st, DEVLEND_AOP_FLR, 0, DEVLEND_E_NOTSUPP, 0);
+	KUNIT_ASSERT_EQ(test, lender_atomic_check(&st, DEVLEND_AOP_FLR, 0, &act),
+			DEVLEND_E_NOTSUPP);
+	KUNIT_EXPECT_TRUE(test, act.flr);
+	KUNIT_EXPECT_TRUE(test, st.resetting);
+	atomic_expect(test, &st, DEVLEND_AOP_BUS_MASTER, 1, DEVLEND_E_BUSY, 0);
 }
 
 /* Enabling writes the whole message behind masks, then the control word. */

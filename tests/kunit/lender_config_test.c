@@ -44,7 +44,7 @@ static void config_ext(struct config_fixture *f, unsigned int pos, u16 id, u16 n
 
 static int config_filter(struct config_fixture *f)
 {
-	return lender_config_filter(f->real, FILTER_ALL_BYTES, f->told);
+	return lender_config_filter(f->real, FILTER_ALL_BYTES, true, f->told);
 }
 
 /* The told standard chain, as ids in a row, or -1 where it does not end. */
@@ -224,7 +224,7 @@ static void config_short_space(struct kunit *test)
 
 	config_ext(f, 0x100, PCI_EXT_CAP_ID_DSN, 0);
 	f->real[0x104 / 4] = 1;
-	KUNIT_ASSERT_EQ(test, lender_config_filter(f->real, FILTER_STD_BYTES, f->told), 0);
+	KUNIT_ASSERT_EQ(test, lender_config_filter(f->real, FILTER_STD_BYTES, true, f->told), 0);
 	KUNIT_EXPECT_EQ(test, f->told[0x100 / 4], 0u);
 }
 
@@ -304,9 +304,25 @@ static void config_encode_extremes(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, f->back, f->told, sizeof(f->told));
 }
 
+/* A reset that this host would refuse is not told; nothing else of the register changes. */
+static void config_no_flr(struct kunit *test)
+{
+	struct config_fixture *f = config_fixture(test);
+	const unsigned int devcap = 0x40 + PCI_EXP_DEVCAP;
+
+	f->real[PCI_CAPABILITY_LIST / 4] = 0x40;
+	config_std(f, 0x40, PCI_CAP_ID_EXP, 0, 2);
+	f->real[devcap / 4] = 0xffffffff;
+	KUNIT_ASSERT_EQ(test, config_filter(f), 0);
+	KUNIT_EXPECT_EQ(test, f->told[devcap / 4], 0xffffffffu);
+	KUNIT_ASSERT_EQ(test, lender_config_filter(f->real, FILTER_ALL_BYTES, false, f->told), 0);
+	KUNIT_EXPECT_EQ(test, f->told[devcap / 4], ~PCI_EXP_DEVCAP_FLR);
+}
+
 static struct kunit_case config_cases[] = {
 	KUNIT_CASE(config_header),
 	KUNIT_CASE(config_refused),
+	KUNIT_CASE(config_no_flr),
 	KUNIT_CASE(config_hidden),
 	KUNIT_CASE(config_broken_chains),
 	KUNIT_CASE(config_msi),

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the lender refuses: a device that vfio holds, a reset that it cannot make, a device that
+could not be reset. Each with its errno and one line of why, and all is well again when the cause is
+gone."""
+
+import errno
+import hashlib
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import lending
+from rig import Nvme
+
+# with an IOMMU, since vfio wants one; it translates nothing, else nothing could be lent
+PAIR = lending.options(devices=[Nvme(size=8 << 20)], lender_iommu=True, lender_append="iommu=pt")
+LEND = f"{lending.DRIVER}/lend"
+
+
+def device_file(bdf, name):
+    """A file of a PCI device."""
+    return f"/sys/bus/pci/devices/{bdf}/{name}"
+
+
+def said(guest, text):
+    """How many lines of a guest's kernel log have a text."""
+    return int(guest.run(f"dmesg | grep -c -F '{text}'", check=False).out)
+
+
+def bind(guest, bdf, driver):
+    """Have a device bound to the one driver that its driver_override names; "" = whoever matches."""
+    lending.must_write(guest, device_file(bdf, "driver_override"), driver or "\n")
+    if lending.driver_of(guest, bdf):
+        lending.must_write(guest, device_file(bdf, "driver/unbind"), bdf)
+    lending.must_write(guest, "/sys/bus/pci/drivers_probe", bdf)
+
+
+@pytest.fixture
+def held(pair, tmp_path):
+    """The lender's drive, bound to vfio-pci and opened: (BDF, job that holds it)."""
+    guest = lending.ready(pair).lender
+    program = tmp_path / "vfio_hold"
+    subprocess.run(["gcc", "-O2", "-Wall", "-Werror", "-static", "-o", program, Path(__file__).parent / "vfio_hold.c"],
+                   check=True)
+    guest.push(program, "/tmp/vfio_hold", mode=0o755)
+    guest.modprobe("vfio-pci", "vfio_iommu_type1")
+    bdf = lending.find_pci(guest, lending.NVME)
+    bind(guest, bdf, "vfio-pci")
+    job = guest.spawn(f"/tmp/vfio_hold $(basename $(readlink {device_file(bdf, 'iommu_group')})) {bdf}")
+    job.wait_output("held")
+    yield bdf, job
+    job.send(b"")
+    bind(guest, bdf, "")
+    assert lending.driver_of(guest, bdf) == "nvme"
+
+
+def test_device_that_vfio_holds(pair, held):
+    """Not lent while open; lent afterwards; and given back to vfio-pci, override and all."""
+    bdf, job = held
+    guest, why = pair.lender, "a vfio user has it open"
+    for text in (bdf, bdf + " force"):
+        before = said(guest, why)
+        assert guest.write(LEND, text) == errno.EBUSY
+        assert said(guest, why) == before + 1
+        assert lending.driver_of(guest, bdf) == "vfio-pci"
+        assert lending.names(guest, "lent") == []
+    job.send(b"")
+    assert job.wait().rc == 0
+    lending.lend(guest, bdf)
+    lease = lending.borrow(pair.borrower, lending.wait_offer(pair.borrower, bdf))
+    disk = lending.nvme_block(pair.borrower, lending.shadow_of(pair.borrower, lease))
+    pair.borrower.text(f"dd if=/dev/{disk} of=/dev/null bs=4k count=4 iflag=direct status=none")
+    lending.give_back(pair.borrower, lease)
+    lending.reclaim(guest, bdf)
+    assert lending.driver_of(guest, bdf) == "vfio-pci"
+    assert guest.read(device_file(bdf, "driver_override")) == "vfio-pci"
+
+
+@pytest.fixture
+def no_reset(pair):
+    """BDF of the lender's drive; how it is reset is put back afterwards."""
+    guest = lending.ready(pair).lender
+    bdf = lending.find_pci(guest, lending.NVME)
+    method = guest.read(device_file(bdf, "reset_method"))
+    assert "flr" in method
+    yield bdf
+    lending.must_write(guest, device_file(bdf, "reset_method"), method)
+
+
+def test_reset_that_would_be_refused_is_not_told(pair, no_reset):
+    """A drive with FLR that this host cannot reset is lent by force: its borrower sees no FLR."""
+    bdf, guest = no_reset, pair.borrower
+    lending.must_write(pair.lender, device_file(bdf, "reset_method"), "\n")
+    assert pair.lender.write(LEND, bdf) == errno.ENOTTY
+    lending.lend(pair.lender, bdf, force=True)
+    assert pair.lender.read(f"{lending.BUS}/lent-{bdf}/resettable") == "0"
+    shadow = lending.shadow_of(guest, lending.borrow(guest, lending.wait_offer(guest, bdf)))
+    assert "FLReset-" in guest.text(f"lspci -vv -s {shadow}")
+    assert "FLReset+" in pair.lender.text(f"lspci -vv -s {bdf}")
+    assert guest.run(f"test -e {device_file(shadow, 'reset')}", check=False).rc != 0
+    disk = lending.nvme_block(guest, shadow)
+    guest.text(f"dd if=/dev/{disk} of=/dev/null bs=4k count=4 iflag=direct status=none")
+    lending.take_down(pair, bdf)
+
+
+def quarantined(pair, bdf):
+    """A lent drive in quarantine: seen on both hosts, not borrowed, not lent again, taken back by reclaim."""
+    lending.wait_state(pair.lender, f"lent-{bdf}", "quarantined")
+    offer = lending.wait_offer(pair.borrower, bdf, "quarantined")
+    assert pair.borrower.write(f"{lending.BUS}/{offer}/borrow", "auto") == errno.ENODEV
+    assert lending.names(pair.borrower, "lease") == []
+    assert pair.lender.write(LEND, bdf) == errno.EBUSY
+    assert said(pair.lender, "quarantined; reclaim it") >= 1
+    lending.reclaim(pair.lender, bdf)
+    lending.wait(pair.borrower, f"[ ! -e {lending.BUS}/{offer} ]")
+    assert lending.driver_of(pair.lender, bdf) == "nvme"
+    assert pair.lender.read(device_file(bdf, "driver_override")) == "(null)"
+
+
+def test_quarantine_on_return(pair, no_reset):
+    """It cannot be reset when it is returned; after a reclaim, and a way to reset it, it can be lent again."""
+    bdf, lease, _ = lending.borrowed_drive(pair)
+    method = pair.lender.read(device_file(bdf, "reset_method"))
+    lending.must_write(pair.lender, device_file(bdf, "reset_method"), "\n")
+    lending.give_back(pair.borrower, lease)
+    quarantined(pair, bdf)
+    lending.must_write(pair.lender, device_file(bdf, "reset_method"), method)
+    bdf, _, disk = lending.borrowed_drive(pair)
+    pair.borrower.text(f"dd if=/dev/{disk} of=/dev/null bs=4k count=4 iflag=direct status=none")
+    lending.take_down(pair, bdf)
+
+
+@pytest.mark.allow_complaints(*lending.LOSS)
+def test_reset_of_the_borrower_fails(pair, no_reset):
+    """The borrower asks for a reset that fails: it gets an answer, so the lease ends in order; quarantine."""
+    want = lending.fill(pair.lender.devices[0])
+    bdf, lease, _ = lending.borrowed_drive(pair)
+    guest = pair.borrower
+    lending.must_write(pair.lender, device_file(bdf, "reset_method"), "\n")
+    guest.write(device_file(lending.shadow_of(guest, lease), "reset"), "1", timeout=120)
+    lending.wait(guest, f"[ ! -e {lending.BUS}/{lease} ]", what="the lease to go")
+    quarantined(pair, bdf)
+    assert hashlib.sha256(Path(pair.lender.devices[0].image).read_bytes()).hexdigest() == want
