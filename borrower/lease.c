@@ -28,10 +28,12 @@
 #include "trace.h"
 
 static LIST_HEAD(leases);
-/* protects leases and leases_closed */
+/* protects leases, leases_closed and leases_asleep */
 static DEFINE_MUTEX(leases_lock);
 /* the module is being unloaded: no new ones */
 static bool leases_closed;
+/* this host sleeps, or is about to: no new ones */
+static bool leases_asleep;
 static struct workqueue_struct *leases_wq;
 /* parent of lease devices: a lease outlives the link that it came through */
 static struct device *leases_root;
@@ -152,6 +154,8 @@ static int lease_may_start(struct devlend_link *link, const struct devlend_wire_
 	lockdep_assert_held(&leases_lock);
 	if (leases_closed)
 		return -ESHUTDOWN;
+	if (leases_asleep)
+		return -EBUSY;
 	if (!devlend_link_pdev(link))
 		return -ENODEV;
 	list_for_each_entry(lease, &leases, node)
@@ -195,7 +199,8 @@ static struct borrower_lease *lease_alloc(struct devlend_link *link,
  *
  * Context: process, sleeps.
  * Return: the lease, referenced for the caller; -EBUSY where the offer is borrowed here
- * already; -ENODEV where the NTB is going; -ESHUTDOWN; or an errno of borrower_slot_get().
+ * already, or this host is about to sleep; -ENODEV where the NTB is going; -ESHUTDOWN; or an
+ * errno of borrower_slot_get().
  */
 struct borrower_lease *borrower_lease_start(struct devlend_link *link,
 					    const struct devlend_wire_offer *offer,
@@ -375,6 +380,38 @@ struct borrower_lease *borrower_lease_find(struct devlend_link *link,
 	}
 	mutex_unlock(&leases_lock);
 	return found;
+}
+
+/**
+ * borrower_leases_sleep() - this host wants to sleep
+ *
+ * Context: process. Return: 0, and no lease starts until borrower_leases_wake(); -EBUSY, after one
+ * log line, where there is a lease.
+ */
+int borrower_leases_sleep(void)
+{
+	struct borrower_lease *lease;
+
+	mutex_lock(&leases_lock);
+	lease = list_first_entry_or_null(&leases, struct borrower_lease, node);
+	leases_asleep = !lease;
+	if (lease)
+		dev_err(&lease->dev, "this host cannot sleep: %s is borrowed as %04x:00:00.0; return it first\n",
+			lease->offer_name, lease->domain);
+	mutex_unlock(&leases_lock);
+	return lease ? -EBUSY : 0;
+}
+
+/**
+ * borrower_leases_wake() - this host is awake again, or did not sleep after all
+ *
+ * Context: process.
+ */
+void borrower_leases_wake(void)
+{
+	mutex_lock(&leases_lock);
+	leases_asleep = false;
+	mutex_unlock(&leases_lock);
 }
 
 /**

@@ -129,6 +129,8 @@ int borrower_lease_end(struct borrower_lease *lease, bool wait);
 void borrower_lease_lost(struct borrower_lease *lease);
 void borrower_lease_enter(struct borrower_lease *lease, enum borrower_lease_state state);
 void borrower_leases_end_all(void);
+int borrower_leases_sleep(void);
+void borrower_leases_wake(void);
 void borrower_leases_link_lost(struct devlend_link *link, bool ntb_gone);
 struct borrower_lease *borrower_lease_find(struct devlend_link *link,
 					   const struct devlend_handle *handle);
@@ -145,6 +147,10 @@ void borrower_lease_teardown(struct borrower_lease *lease);
 
 /* lease_sysfs.c */
 extern const struct attribute_group *borrower_lease_groups[];
+
+/* pm.c */
+int borrower_pm_init(void);
+void borrower_pm_exit(void);
 
 /* debugfs.c */
 void borrower_debugfs_init(void);

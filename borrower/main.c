@@ -185,11 +185,16 @@ static int __init main_init(void)
 	if (err)
 		goto err_dma;
 	borrower_debugfs_init();
-	err = devlend_service_register(&main_service);
+	err = borrower_pm_init();
 	if (err)
 		goto err_debugfs;
+	err = devlend_service_register(&main_service);
+	if (err)
+		goto err_pm;
 	return 0;
 
+err_pm:
+	borrower_pm_exit();
 err_debugfs:
 	borrower_debugfs_exit();
 	borrower_bridge_exit();
@@ -205,6 +210,7 @@ static void __exit main_exit(void)
 	borrower_leases_end_all();
 	devlend_service_unregister(&main_service);
 	borrower_leases_exit();
+	borrower_pm_exit();
 	borrower_debugfs_exit();
 	while (!wait_event_timeout(main_wait, !atomic_read(&main_objects),
 				   msecs_to_jiffies(MAIN_REMIND_MS)))

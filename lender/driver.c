@@ -109,19 +109,38 @@ static bool driver_in_use(struct lender_dev *lent)
 	return in_use;
 }
 
-/* Before anything was suspended: refuse while another host uses the device. */
+/* Before anything was suspended: refuse while another host, or the worker, has the device. */
 static int driver_pm_prepare(struct device *dev)
 {
 	struct lender_dev *lent = dev_get_drvdata(dev);
+	enum lender_state state;
 
-	if (!driver_in_use(lent))
+	mutex_lock(&lent->lock);
+	state = lent->state;
+	/* and from here on, until this host is awake again, nobody gets it */
+	lent->asleep = state == LENDER_OFFERED || state == LENDER_QUARANTINED;
+	mutex_unlock(&lent->lock);
+	if (lent->asleep)
 		return 0;
-	dev_err(dev, "this host cannot sleep: the device is in use by another host; reclaim it first\n");
+	if (state == LENDER_BORROWED)
+		dev_err(dev, "this host cannot sleep: the device is in use by another host; reclaim it first\n");
+	else
+		dev_err(dev, "this host cannot sleep yet: the device is being reset; try again\n");
 	return -EBUSY;
+}
+
+static void driver_pm_complete(struct device *dev)
+{
+	struct lender_dev *lent = dev_get_drvdata(dev);
+
+	mutex_lock(&lent->lock);
+	lent->asleep = false;
+	mutex_unlock(&lent->lock);
 }
 
 static const struct dev_pm_ops driver_pm_ops = {
 	.prepare = driver_pm_prepare,
+	.complete = driver_pm_complete,
 };
 
 /* A reset of this host's making (sysfs, or an error): not under a borrower's feet. */

@@ -54,7 +54,7 @@ static enum devlend_status grant_check(struct lender_dev *lent, struct devlend_l
 	default:
 		return DEVLEND_E_BUSY;
 	}
-	if (lent->revoke)
+	if (lent->revoke || lent->asleep)
 		return DEVLEND_E_BUSY;
 	if (mps && pci_is_pcie(lent->pdev) && mps < pcie_get_mps(lent->pdev)) {
 		dev_err(&lent->dev, "not granted: its packets carry up to %d bytes, the borrower's NTB takes %u; boot both hosts with pci=pcie_bus_peer2peer\n",

@@ -158,6 +158,7 @@ struct lender_lease {
  * @revoke: &enum devlend_revoke_reason of the reclaim that is under way, which shuts out
  *	new leases; 0 = none
  * @grace_ms: time that it gives the borrower
+ * @asleep: this host sleeps, or is about to: no lease is granted
  *
  * @live: in the list of live leases; it and @live_link, @random and @atomic are under
  *	the lock of that list
@@ -192,6 +193,7 @@ struct lender_dev {
 	int end_error;
 	u32 revoke;
 	unsigned int grace_ms;
+	bool asleep;
 
 	struct list_head live;
 	struct devlend_link *live_link;

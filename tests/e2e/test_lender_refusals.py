@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the lender refuses: a device that vfio holds, a reset that it cannot make, a device that
-could not be reset. Each with its errno and one line of why, and all is well again when the cause is
-gone."""
+"""What is refused: to lend a device that vfio holds, to sleep while a device is in use (both hosts),
+a reset that the lender cannot make, a device that could not be reset. Each with its errno and one line
+of why, and all is well again when the cause is gone."""
 
 import errno
 import hashlib
@@ -16,6 +16,7 @@ from rig import Nvme
 # with an IOMMU, since vfio wants one; it translates nothing, else nothing could be lent
 PAIR = lending.options(devices=[Nvme(size=8 << 20)], lender_iommu=True, lender_append="iommu=pt")
 LEND = f"{lending.DRIVER}/lend"
+SLEEP = "/sys/power/state"
 
 
 def device_file(bdf, name):
@@ -75,6 +76,43 @@ def test_device_that_vfio_holds(pair, held):
     lending.reclaim(guest, bdf)
     assert lending.driver_of(guest, bdf) == "vfio-pci"
     assert guest.read(device_file(bdf, "driver_override")) == "vfio-pci"
+
+
+@pytest.fixture
+def sleepy(pair):
+    """Guests that only try to sleep: devices are suspended, and resumed without delay."""
+    for guest in lending.ready(pair).guests:
+        lending.must_write(guest, "/sys/module/suspend/parameters/pm_test_delay", "0")
+        lending.must_write(guest, "/sys/power/pm_test", "devices")
+    yield pair
+    for guest in pair.guests:
+        lending.must_write(guest, "/sys/power/pm_test", "none")
+
+
+def test_no_sleep_while_in_use(sleepy):
+    """Refused on both hosts while borrowed, with one line; the lease works on; possible again afterwards."""
+    pair, why = sleepy, "this host cannot sleep"
+    want = lending.fill(pair.lender.devices[0])
+    bdf, lease, disk = lending.borrowed_drive(pair)
+    for guest in pair.guests:
+        for how in ("freeze", "mem"):
+            before = said(guest, why)
+            assert guest.write(SLEEP, how) == errno.EBUSY, (guest.name, how)
+            assert said(guest, why) == before + 1
+            assert guest.text(f"dmesg | grep '{why}' | tail -n1").count(bdf) == 1
+    got = pair.borrower.text(f"dd if=/dev/{disk} bs=128k iflag=direct status=none | sha256sum", timeout=300)
+    assert got.split()[0] == want
+    lending.give_back(pair.borrower, lease)
+    lending.wait_state(pair.lender, f"lent-{bdf}", "offered")
+    # offered, and not in use: no reason to refuse; nor has it harmed the offer
+    for guest in pair.guests:
+        assert guest.write(SLEEP, "freeze") == 0, guest.name
+        assert "suspend debug" in guest.text("dmesg | tail -n 200").lower(), guest.name
+    lease = lending.borrow(pair.borrower, lending.wait_offer(pair.borrower, bdf))
+    disk = lending.nvme_block(pair.borrower, lending.shadow_of(pair.borrower, lease))
+    pair.borrower.text(f"dd if=/dev/{disk} of=/dev/null bs=4k count=4 iflag=direct status=none")
+    lending.take_down(pair, bdf)
+    assert pair.lender.write(SLEEP, "freeze") == 0
 
 
 @pytest.fixture
