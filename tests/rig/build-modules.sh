@@ -34,7 +34,7 @@ flock 9
 rsync -rlc --delete --delete-excluded \
 	--include='/Makefile' --include='/Kbuild*' --include='/dkms.conf' \
 	--include='/include/***' --include='/common/***' --include='/lender/***' --include='/borrower/***' \
-	--include='/tests/' --include='/tests/kunit/***' \
+	--include='/tests/' --include='/tests/kunit/***' --include='/tests/kmod/***' \
 	--filter='P *.o' --filter='P *.ko' --filter='P *.mod' --filter='P *.mod.c' --filter='P .*.cmd' \
 	--filter='P Module.symvers' --filter='P modules.order' --filter='P .module-common.c' \
 	--exclude='*' "$TOP/" "$out/"
@@ -46,7 +46,7 @@ case " $* " in
 esac
 rc=0
 in_chroot -b "$TOP" make -C "$out" -s --no-print-directory -j"$(nproc)" \
-	KDIR="$KDIR" NTB_SYMVERS="$NTB_SYMVERS" CONFIG_DEBUG_INFO_BTF_MODULES= "${target[@]}" \
+	KDIR="$KDIR" NTB_SYMVERS="$NTB_SYMVERS" CONFIG_DEBUG_INFO_BTF_MODULES= DEVLEND_TEST_MODULES=m "${target[@]}" \
 	> >(sed "s#$out/#$TOP/#g") 2> >(sed "s#$out/#$TOP/#g" >&2) || rc=$?
 wait
 exit $rc
