@@ -15,18 +15,24 @@
  * put the shadow into the NTB's IOMMU group, and its DMA would be translated twice.
  *
  * Called by borrow.c and removal.c in the lease's worker, which holds no lock. Takes the
- * rescan lock, and under it the lease's lock. Owns the shadow: it is freed by the bridge's
- * release function, when the last user of pci_dev, bus or bridge has gone, however long
- * after the lease.
+ * rescan lock, and under it the lease's lock; drivers are bound and unbound without either. Owns
+ * the shadow: it is freed by the bridge's release function, when the last user of pci_dev, bus or
+ * bridge has gone, however long after the lease.
  */
 #include <linux/iommu.h>
 #include <linux/pci.h>
 #include <linux/slab.h>
+#include <linux/string.h>
+
+#include <devlend/compat.h>
 
 #include "bridge.h"
 #include "dma.h"
 #include "lease.h"
 #include "shadow.h"
+
+/* Override of a device that no driver is to take yet. */
+#define BRIDGE_NO_DRIVER	"(none)"
 
 /* The shadow is function 0 of device 0 on bus 0. */
 #define BRIDGE_BUS	0
@@ -248,12 +254,39 @@ void borrower_bridge_exit(void)
 	bus_unregister_notifier(&pci_bus_type, &bridge_nb);
 }
 
+/* Add the shadow with no driver bound. */
+static void bridge_add(struct borrower_shadow *shadow, struct pci_dev *pdev)
+{
+	int err = devlend_driver_override_set(pdev, BRIDGE_NO_DRIVER);
+
+	if (err)
+		pci_warn(pdev, "no memory to keep drivers away for a moment: the first is probed under the rescan lock\n");
+	pci_bus_add_devices(shadow->bus);
+}
+
+/*
+ * Now a driver may bind. Not under the rescan lock: a probe whose lender dies lasts as long as the
+ * driver is patient, 60 s for nvme, and nothing else on the host is to wait for it. An override
+ * that somebody else wrote meanwhile stays.
+ */
+static void bridge_probe(struct pci_dev *pdev)
+{
+	char *override = devlend_driver_override_get(pdev);
+
+	if (!IS_ERR_OR_NULL(override) && !strcmp(override, BRIDGE_NO_DRIVER))
+		devlend_driver_override_set(pdev, NULL);
+	if (!IS_ERR(override))
+		kfree(override);
+	if (device_attach(&pdev->dev) < 0)
+		pci_warn(pdev, "a driver did not take it; write to bind of the one that should\n");
+}
+
 /**
- * borrower_bridge_scan() - find the shadow, claim its BARs, add it: its driver may bind
+ * borrower_bridge_scan() - find the shadow, claim its BARs, add it, and let its driver bind
  * @shadow: its config image is ready, its windows attached
  *
- * Context: the lease's worker, no locks held; takes the rescan lock and probes drivers
- * under it.
+ * Context: the lease's worker, no locks held; takes the rescan lock for the scan, and probes
+ * drivers without it.
  * Return: 0; -ENODEV where nothing answers; -EPROTO where what answers is not what was granted;
  * -ENOLINK where the lender was lost; on any error borrower_bridge_remove() is due all the
  * same.
@@ -261,6 +294,7 @@ void borrower_bridge_exit(void)
 int borrower_bridge_scan(struct borrower_shadow *shadow)
 {
 	struct borrower_lease *lease = shadow->lease;
+	struct pci_dev *pdev = NULL;
 	int err;
 
 	pci_lock_rescan_remove();
@@ -278,9 +312,14 @@ int borrower_bridge_scan(struct borrower_shadow *shadow)
 	mutex_unlock(&lease->lock);
 	if (err)
 		goto unlock;
-	pci_bus_add_devices(shadow->bus);
+	/* it goes under the rescan lock only; afterwards it is ours by the reference */
+	pdev = pci_dev_get(shadow->pdev);
+	bridge_add(shadow, pdev);
 unlock:
 	pci_unlock_rescan_remove();
+	if (pdev)
+		bridge_probe(pdev);
+	pci_dev_put(pdev);
 	if (err == -ENODEV)
 		dev_err(&lease->dev, "the shadow's config space shows no device; lend the device again\n");
 	return err;

@@ -33,10 +33,10 @@ struct seq_file;
 
 /*
  * Longest time that the removal of an NTB waits for the drivers of its shadows to let go,
- * ms. nvme needs 0.2 s; one that needs longer leaves the NTB without giving its regions
- * back first.
+ * ms. nvme needs 0.2 s; one that is just being probed as long as its first command may take, 60 s
+ * for nvme. One that needs longer leaves the NTB without giving its regions back first.
  */
-#define BORROWER_UNBIND_MS	10000
+#define BORROWER_UNBIND_MS	75000
 
 /**
  * struct borrower_lease - a device of another host, in use here
