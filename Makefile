@@ -63,10 +63,12 @@ demo:
 	$(PYTHON) tests/e2e/demo.py
 
 # --- the checks -----------------------------------------------------------------
-# Each check is a pytest test, so that pytest's last line counts all of them.
+# Each check is a pytest test, so that pytest's last line counts all of them. Files of tests run two
+# at a time: a guest waits for the other, or for its peer, half of its time.
 
 check: rig
-	$(PYTEST) tests/check tests/e2e
+	+$(MAKE) --no-print-directory ntbsim modules-6.12 modules-checking
+	$(PYTEST) -n 2 --dist loadfile tests/check tests/e2e
 
 kunit: modules-checking
 	$(PYTEST) tests/check/test_kunit.py

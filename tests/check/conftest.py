@@ -17,6 +17,8 @@ from rig import paths  # noqa: E402 # the path comes first
 from rig.process import clean_up_on_signals, stop_all  # noqa: E402
 
 COMMAND_TIMEOUT = 900
+# where checks build modules: not those that guests load meanwhile
+MODULES = paths.BUILD / "modules-checked"
 
 
 def pytest_configure():
@@ -34,3 +36,13 @@ def command():
         return subprocess.run([str(a) for a in argv], cwd=paths.TOP, stdout=subprocess.PIPE, check=False,
                               stderr=subprocess.STDOUT, text=True, errors="replace", timeout=timeout)
     return run
+
+
+@pytest.fixture(scope="session")
+def build_modules(command):
+    """build_modules(KERNEL, ARGUMENT...) -> the finished build, and the modules that there are then."""
+    def build(kernel, *argv):
+        done = command("env", f"DEVLEND_MODULES_OUT={MODULES}", paths.TOP / "tests/rig/build-modules.sh", kernel, *argv,
+                       timeout=1800)
+        return done, paths.modules_in(MODULES / kernel)
+    return build

@@ -4,7 +4,7 @@
 # build-modules.sh KERNEL [MAKE ARGUMENT...]: build the project's modules for one of the
 # rig's kernels (6.1, 6.12, 7.x, checking), e.g. "build-modules.sh 6.12 W=1 C=1".
 #
-# The sources are copied to build/modules/KERNEL first, only what changed: kernels before
+# The sources are copied to build/modules/KERNEL (DEVLEND_MODULES_OUT/KERNEL) first, only what changed: kernels before
 # 6.13 can build a module only where its source lies. The compiler is the chroot's, so
 # that every host gives the same result. Messages are given with the tree's own paths.
 # shellcheck source-path=SCRIPTDIR
@@ -26,7 +26,7 @@ env=$CACHE/kernels/$kernel.env
 # shellcheck source=/dev/null
 . "$env"
 
-out=$TOP/build/modules/$kernel
+out=${DEVLEND_MODULES_OUT:-$TOP/build/modules}/$kernel
 mkdir -p "$out"
 exec 9>"$out.lock"
 flock 9

@@ -34,9 +34,11 @@ class Pair:
                 options[f"{name}_memory_file"] = self._memory_dir / name
         self.ntbsim = Ntbsim(run_dir, windows) if ntb else None
         cores = os.cpu_count() or 1
-        self.lender = self._guest("lender", "a", 0, cores, options, modules,
+        # where tests run side by side, the busy guests of two pairs are not to share a core
+        shift = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
+        self.lender = self._guest("lender", "a", shift, cores, options, modules,
                                   [Nvme()] if devices is None else devices)
-        self.borrower = self._guest("borrower", "b", 1, cores, options, modules, [])
+        self.borrower = self._guest("borrower", "b", shift + 1, cores, options, modules, [])
         if fast:
             for port, guest in zip(self.ntbsim.config["ports"], self.guests):
                 port.update(memory=str(guest.memory_file), memory_size=f"{guest.memory}M")

@@ -45,7 +45,11 @@ class Kernel:
     @property
     def built_modules(self):
         """The project's modules as build-modules.sh left them; maybe none."""
-        return sorted((BUILD / "modules" / self.name).glob("**/*.ko"))
+        return modules_in(BUILD / "modules" / self.name)
+
+
+def modules_in(folder):
+    return sorted(folder.glob("**/*.ko"))
 
 
 def kernel(name):
