@@ -54,6 +54,13 @@ def fill(drive, seed=1):
     return hashlib.sha256(data).hexdigest()
 
 
+def throttle(guest, drive, bps):
+    """Have a drive read no faster than that, bytes a second; 0 = as fast as it can."""
+    said = guest.qmp.command("human-monitor-command",
+                             command_line=f"block_set_io_throttle {drive.serial.lower()} 0 {bps} 0 0 0 0")
+    assert not said, said
+
+
 def must_write(guest, path, value, timeout=120):
     """Write a value to a sysfs file; raise where it is refused."""
     code = guest.write(path, value, timeout)

@@ -23,6 +23,7 @@ from .qmp import Qmp
 # Emulation on busy cores is slow in bursts: stalls are found, but later than by default.
 APPEND = "console=ttyS0 loglevel=7 panic=-1 rcupdate.rcu_cpu_stall_timeout=100 watchdog_thresh=50"
 BOOT_TIMEOUT = {"checking": 180}
+BOUNCE = 64 << 20
 ERRNO_OF = {os.strerror(n): n for n in errno.errorcode}
 
 
@@ -44,8 +45,11 @@ class Nvme:
             self.own = True
             self.image = str(image.raw_image(run_dir / f"{name}-{ident}.img", self.size))
         path = self.image
+        # What it reads or writes in a peer's memory goes through QEMU's bounce buffers. With the 4 KiB of those that there
+        # are by default a larger request is mapped piece by piece, and one that bus mastering is taken from half way is
+        # never ended: the reset that follows would wait for it, with the whole machine.
         device = (f"nvme,id={ident},serial={self.serial},drive={ident}-drive,addr={addr},"
-                  f"max_ioqpairs={self.queues},msix_qsize={self.queues + 1}")
+                  f"max_ioqpairs={self.queues},msix_qsize={self.queues + 1},x-max-bounce-buffer-size={BOUNCE}")
         if self.options:
             device += "," + self.options
         return ["-drive", f"if=none,id={ident}-drive,file={path},format=raw,cache=unsafe",
