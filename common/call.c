@@ -206,10 +206,18 @@ static void call_hello_fill(struct devlend_link *link, struct devlend_wire_hello
 	hello->max_payload = cpu_to_le32(DEVLEND_MSG_PAYLOAD_MAX);
 }
 
+/* A session is with one host: what was offered or lent in it belongs to that one. */
+static bool call_hello_same_host(struct devlend_link *link, const uuid_t *host)
+{
+	return (!link->hello_answered && !link->hello_seen) ||
+	       uuid_equal(host, &link->peer_host);
+}
+
 /* A hello of the peer, as request or reply. Return: a status. */
 static enum devlend_status call_hello_take(struct devlend_link *link, const void *data, size_t len)
 {
 	const struct devlend_wire_hello *hello = data;
+	uuid_t host;
 
 	if (len != sizeof(*hello) || le32_to_cpu(hello->your_epoch) != link->epoch)
 		return DEVLEND_E_INVAL;
@@ -220,8 +228,14 @@ static enum devlend_status call_hello_take(struct devlend_link *link, const void
 	}
 	if (le32_to_cpu(hello->max_payload) < DEVLEND_MSG_PAYLOAD_MAX)
 		return DEVLEND_E_NOTSUPP;
+	import_uuid(&host, hello->host.b);
+	if (!call_hello_same_host(link, &host)) {
+		dev_err_ratelimited(&link->dev, "the peer says that it is host %pUb, and said %pUb before: not believed\n",
+				    &host, &link->peer_host);
+		return DEVLEND_E_PERM;
+	}
 	spin_lock(&link->lock);
-	import_uuid(&link->peer_host, hello->host.b);
+	uuid_copy(&link->peer_host, &host);
 	spin_unlock(&link->lock);
 	return DEVLEND_OK;
 }
