@@ -85,6 +85,18 @@ static struct borrower_offer *offer_find(const struct devlend_wire_offer_id *id)
 	return NULL;
 }
 
+/* Hosts whose UUIDs begin alike, each behind an NTB of its own. Caller holds offers_lock. */
+static bool offer_name_taken(const char *name)
+{
+	struct borrower_offer *offer;
+
+	lockdep_assert_held(&offers_lock);
+	list_for_each_entry(offer, &offers, node)
+		if (!strcmp(dev_name(&offer->dev), name))
+			return true;
+	return false;
+}
+
 static unsigned int offer_count(struct devlend_link *link)
 {
 	struct borrower_offer *offer;
@@ -122,6 +134,8 @@ static enum devlend_status offer_add(struct devlend_link *link,
 	offer->wire = *wire;
 	err = dev_set_name(&offer->dev, "offer-%4phN-%04x:%02x:%02x.%d", wire->id.host.b,
 			   le32_to_cpu(wire->id.domain), bdf >> 8, (bdf >> 3) & 0x1f, bdf & 7);
+	if (!err && offer_name_taken(dev_name(&offer->dev)))
+		err = -EBUSY;
 	if (!err)
 		err = device_add(&offer->dev);
 	if (err) {
