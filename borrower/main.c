@@ -64,8 +64,8 @@ static void main_link_up(struct devlend_link *link)
 
 	/* a lender that is loaded later sends its offers by itself */
 	if (err && err != devlend_status_to_errno(DEVLEND_E_NOSVC))
-		dev_warn(devlend_link_dev(link), "cannot ask the peer for its offers (%d); reload its devlend_lender to see them\n",
-			 err);
+		dev_warn_ratelimited(devlend_link_dev(link), "cannot ask the peer for its offers (%d); reload its devlend_lender to see them\n",
+				     err);
 }
 
 static void main_link_down(struct devlend_link *link, enum devlend_down_reason reason)
@@ -90,8 +90,9 @@ static enum devlend_status main_revoke(struct devlend_link *link, struct devlend
 	lease = borrower_lease_find(link, &rq->handle);
 	if (!lease)
 		return DEVLEND_E_STALE;
-	dev_info(&lease->dev, "the lender wants %s back (reason %u, within %u ms)\n",
-		 lease->offer_name, le32_to_cpu(revoke->reason), le32_to_cpu(revoke->grace_ms));
+	dev_info_ratelimited(&lease->dev, "the lender wants %s back (reason %u, within %u ms)\n",
+			     lease->offer_name, le32_to_cpu(revoke->reason),
+			     le32_to_cpu(revoke->grace_ms));
 	/*
 	 * Without grace it is over already, and the registers are closed: a driver that spoke
 	 * to the device in order would wait for each of its commands.

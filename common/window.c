@@ -126,9 +126,10 @@ static void windows_explain(struct devlend_windows *ws, const struct devlend_exp
 		if (win->open)
 			len += scnprintf(list + len, sizeof(list) - len, " from 0x%llx", win->base);
 	}
-	dev_err(&ws->link->dev,
-		"no window for 0x%llx bytes at 0x%llx: needed %llu KiB from an aligned base, available %llu KiB%s\n",
-		r->size, r->bus_addr, window_kib(why->need), why->have >> 10, list);
+	/* a peer that borrows may ask as often as it likes */
+	dev_err_ratelimited(&ws->link->dev,
+			    "no window for 0x%llx bytes at 0x%llx: needed %llu KiB from an aligned base, available %llu KiB%s\n",
+			    r->size, r->bus_addr, window_kib(why->need), why->have >> 10, list);
 }
 
 static int windows_plan(struct devlend_windows *ws, const struct devlend_exposed *region,

@@ -208,9 +208,9 @@ int devlend_window_close(struct devlend_windows *ws, struct ntb_dev *ntb, unsign
 	if (rc == -EIO && (ws->quirks & DEVLEND_NTB_CLOSE_SAYS_EIO))
 		rc = 0;
 	if (rc)
-		dev_err(&ws->link->dev,
-			"window %u: closing failed (%d): the peer may still reach 0x%llx, 0x%llx bytes; unload the NTB driver to be safe\n",
-			index, rc, win->base, win->size);
+		dev_err_ratelimited(&ws->link->dev,
+				    "window %u: closing failed (%d): the peer may still reach 0x%llx, 0x%llx bytes; unload the NTB driver to be safe\n",
+				    index, rc, win->base, win->size);
 	win->closed = !rc;
 	win->open = false;
 	win->size = 0;
@@ -242,8 +242,8 @@ int devlend_window_open(struct devlend_windows *ws, struct ntb_dev *ntb, unsigne
 	win->closed = false;
 	win->base = base;
 	if (rc) {
-		dev_err(&ws->link->dev, "window %u: the NTB does not take base 0x%llx, size 0x%llx (%d)\n",
-			index, base, size, rc);
+		dev_err_ratelimited(&ws->link->dev, "window %u: the NTB does not take base 0x%llx, size 0x%llx (%d)\n",
+				    index, base, size, rc);
 		devlend_window_close(ws, ntb, index);
 		return rc;
 	}
@@ -276,11 +276,11 @@ int devlend_window_resize(struct devlend_windows *ws, struct ntb_dev *ntb, unsig
 		win->size = size;
 		return 0;
 	}
-	dev_err(&ws->link->dev, "window %u: size 0x%llx not taken (%d), back to 0x%llx\n",
-		index, size, rc, win->size);
+	dev_err_ratelimited(&ws->link->dev, "window %u: size 0x%llx not taken (%d), back to 0x%llx\n",
+			    index, size, rc, win->size);
 	if (window_set(ws, ntb, index, win->base, win->size)) {
-		dev_err(&ws->link->dev, "window %u: closed under its users, as it cannot be restored\n",
-			index);
+		dev_err_ratelimited(&ws->link->dev, "window %u: closed under its users, as it cannot be restored\n",
+				    index);
 		devlend_window_close(ws, ntb, index);
 	}
 	return rc;

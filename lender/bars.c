@@ -191,9 +191,9 @@ int lender_bars_open(struct lender_dev *lent, struct devlend_link *link)
 	if (!err)
 		return 0;
 	if (err == -EPERM)
-		dev_err(&lent->dev, "not granted: it would share a memory window with another lease, and no IOMMU isolates the two; reclaim that one, or load this module with unsafe=1\n");
+		dev_err_ratelimited(&lent->dev, "not granted: it would share a memory window with another lease, and no IOMMU isolates the two; reclaim that one, or load this module with unsafe=1\n");
 	else
-		dev_err(&lent->dev, "not granted: too many leases\n");
+		dev_err_ratelimited(&lent->dev, "not granted: too many leases\n");
 	devlend_unexpose(link, bars->exposed, bars->count);
 unmap:
 	bars_unmap(bars);

@@ -57,8 +57,8 @@ static enum devlend_status grant_check(struct lender_dev *lent, struct devlend_l
 	if (lent->revoke || lent->asleep)
 		return DEVLEND_E_BUSY;
 	if (mps && pci_is_pcie(lent->pdev) && mps < pcie_get_mps(lent->pdev)) {
-		dev_err(&lent->dev, "not granted: its packets carry up to %d bytes, the borrower's NTB takes %u; boot both hosts with pci=pcie_bus_peer2peer\n",
-			pcie_get_mps(lent->pdev), mps);
+		dev_err_ratelimited(&lent->dev, "not granted: its packets carry up to %d bytes, the borrower's NTB takes %u; boot both hosts with pci=pcie_bus_peer2peer\n",
+				    pcie_get_mps(lent->pdev), mps);
 		return DEVLEND_E_RANGE;
 	}
 	return DEVLEND_OK;
@@ -143,7 +143,7 @@ static enum devlend_status grant_make(struct lender_dev *lent, struct devlend_li
 	devlend_link_peer_host(link, &lent->lease.borrower);
 	grant_fill(lent, grant);
 	lender_enter(lent, LENDER_BORROWED);
-	dev_info(&lent->dev, "borrowed by host %pUb\n", &lent->lease.borrower);
+	dev_info_ratelimited(&lent->dev, "borrowed by host %pUb\n", &lent->lease.borrower);
 	return DEVLEND_OK;
 }
 

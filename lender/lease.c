@@ -158,7 +158,7 @@ void lender_lease_end(struct lender_dev *lent)
 		dev_err(&lent->dev, "%s, but could not be reset (%d): quarantined; reclaim it, and power-cycle it if its driver fails\n",
 			lease_end_name(end), err);
 	else
-		dev_info(&lent->dev, "%s\n", lease_end_name(end));
+		dev_info_ratelimited(&lent->dev, "%s\n", lease_end_name(end));
 }
 
 static int lease_tell_reset(struct devlend_link *link, const struct devlend_handle *handle,
@@ -224,8 +224,8 @@ void lender_lease_flr(struct lender_dev *lent)
 	mutex_unlock(&lent->lock);
 	trace_lender_step(lent->pdev, "borrower reset", err);
 	if (err)
-		dev_err(&lent->dev, "reset asked for by the borrower failed (%d); the lease ends\n",
-			err);
+		dev_err_ratelimited(&lent->dev, "reset asked for by the borrower failed (%d); the lease ends\n",
+				    err);
 	err = lease_tell_reset(link, &handle, err);
 	devlend_link_put(link);
 	if (!err)

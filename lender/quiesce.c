@@ -108,7 +108,7 @@ static int quiesce_steps(struct lender_dev *lent, bool any_reset)
 	if (err)
 		return err;
 	if (!pci_wait_for_pending_transaction(pdev))
-		pci_warn(pdev, "transactions still pending after bus mastering went off; the reset follows anyway\n");
+		dev_warn_ratelimited(&pdev->dev, "transactions still pending after bus mastering went off; the reset follows anyway\n");
 	quiesce_interrupts(pdev);
 	err = quiesce_reset(lent, any_reset);
 	trace_lender_step(pdev, "reset", err);
