@@ -79,6 +79,11 @@ e2e: ntbsim modules-6.12 modules-checking
 lint:
 	$(PYTEST) tests/check/test_lint.py
 
+# Each target so long, in seconds; "make -C tests/fuzz minimize" takes what was found into the corpus.
+FUZZ_SECONDS ?= 60
+fuzz:
+	+$(MAKE) -C tests/fuzz run SECONDS=$(FUZZ_SECONDS)
+
 # --- the rest -------------------------------------------------------------------
 
 clean:
@@ -97,6 +102,7 @@ help:
 	@echo 'kunit            the unit tests, in a virtual machine'
 	@echo 'e2e              the tests with two virtual hosts'
 	@echo 'lint             checkpatch, sparse, kernel-doc, shellcheck'
+	@echo 'fuzz             the pure code in user space, FUZZ_SECONDS=60 each; with libFuzzer where clang has it'
 	@echo 'clean            remove what was built; the rig stays ("tests/rig/setup.sh clean")'
 
-.PHONY: modules modules_install kernel-usable rig ntbsim demo check kunit e2e lint clean help
+.PHONY: modules modules_install kernel-usable rig ntbsim demo check kunit e2e lint fuzz clean help
