@@ -174,6 +174,8 @@ static int parse_port(struct parser *p, struct json_object *o,
 		else if (!strcmp(k, "memory_size"))
 			ret = get_size(p, v, "\"memory_size\"",
 				       &pc->memory_size);
+		else if (!strcmp(k, "puppet"))
+			ret = get_bool(p, v, "\"puppet\"", &pc->puppet);
 		else if (!strcmp(k, "role"))
 			role = v;
 		else if (!strcmp(k, "windows"))
@@ -185,8 +187,12 @@ static int parse_port(struct parser *p, struct json_object *o,
 	}
 	if (!pc->name[0])
 		return fail(p, "a port has no \"name\"");
-	if (!pc->socket[0])
+	if (!pc->socket[0] && !pc->puppet)
 		return fail(p, "port %s has no \"socket\"", pc->name);
+	if (pc->puppet && (pc->socket[0] || pc->memory[0]))
+		return fail(p,
+			    "port %s is a puppet: it has no \"socket\" and no \"memory\"",
+			    pc->name);
 	if (pc->memory[0] && (!pc->memory_size || pc->memory_size & 4095))
 		return fail(p,
 			    "port %s: \"memory\" needs \"memory_size\", a multiple of 4K",
@@ -212,7 +218,8 @@ static int parse_ports(struct parser *p, struct json_object *v,
 			if (!strcmp(cfg->port[j].name, pc->name))
 				return fail(p, "two ports are named %s",
 					    pc->name);
-			if (!strcmp(cfg->port[j].socket, pc->socket))
+			if (!pc->puppet &&
+			    !strcmp(cfg->port[j].socket, pc->socket))
 				return fail(p, "two ports use %s", pc->socket);
 		}
 		cfg->nports++;

@@ -31,6 +31,7 @@ struct window_config {
  * @memory: file that holds the guest's memory, for fast windows of its peer; may be empty
  * @memory_size: its size
  * @dsd: downstream device, else upstream
+ * @puppet: driven over the control socket, without a client; has no @socket
  * @win: for BAR 2 and BAR 4
  */
 struct port_config {
@@ -40,6 +41,7 @@ struct port_config {
 	char memory[256];
 	uint64_t memory_size;
 	bool dsd;
+	bool puppet;
 	struct window_config win[NUM_WINDOWS];
 };
 

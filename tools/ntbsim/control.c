@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "control.h"
+#include "puppet.h"
 #include "server.h"
 
 /**
@@ -14,8 +15,11 @@
  * @src: its place in the loop
  * @ctl: the control socket
  * @next: list
- * @in: bytes of a line that is not complete
+ * @in: bytes of lines that were not handled yet
  * @in_len: how many
+ * @in_cap: room for them
+ * @in_seen: the first of them, in which there is no end of a line
+ * @puppet: carries out this client's batch, or NULL; lines wait meanwhile
  * @out: bytes that wait to be sent
  * @out_len: how many
  */
@@ -23,8 +27,9 @@ struct control_client {
 	struct loop_src src;
 	struct control *ctl;
 	struct control_client *next;
-	char in[CONTROL_LINE_MAX];
-	size_t in_len;
+	char *in;
+	size_t in_len, in_cap, in_seen;
+	struct puppet *puppet;
 	char *out;
 	size_t out_len;
 };
@@ -33,11 +38,14 @@ static void client_free(struct control_client *cl)
 {
 	struct control_client **p = &cl->ctl->clients;
 
+	if (cl->puppet)
+		puppet_cancel(cl->puppet);
 	while (*p != cl)
 		p = &(*p)->next;
 	*p = cl->next;
 	loop_del(&cl->ctl->server->loop, &cl->src);
 	close(cl->src.fd);
+	free(cl->in);
 	free(cl->out);
 	free(cl);
 }
@@ -78,28 +86,52 @@ static bool flush(struct control_client *cl)
 	return true;
 }
 
+static bool queue_reply(struct control_client *cl, struct json_object *r)
+{
+	const char *text = json_object_to_json_string_ext(r,
+						JSON_C_TO_STRING_PLAIN);
+	bool fits = queue(cl, text, strlen(text));
+
+	json_object_put(r);
+	return fits;
+}
+
 static bool handle_lines(struct control_client *cl)
 {
 	char *nl;
 
-	while ((nl = memchr(cl->in, '\n', cl->in_len))) {
+	while (!cl->puppet && cl->in_seen < cl->in_len &&
+	       (nl = memchr(cl->in + cl->in_seen, '\n',
+			    cl->in_len - cl->in_seen))) {
 		struct json_object *r;
 		size_t used = nl - cl->in + 1;
-		const char *text;
-		bool fits;
 
 		*nl = '\0';
-		r = control_request(cl->ctl->server, cl->in);
-		text = json_object_to_json_string_ext(r,
-						      JSON_C_TO_STRING_PLAIN);
-		fits = queue(cl, text, strlen(text));
-		json_object_put(r);
-		if (!fits)
+		r = control_request(cl->ctl->server, cl->in, cl);
+		if (r && !queue_reply(cl, r))
 			return false;
 		cl->in_len -= used;
 		memmove(cl->in, cl->in + used, cl->in_len);
+		cl->in_seen = 0;
 	}
-	return cl->in_len < sizeof(cl->in);
+	if (!cl->puppet)
+		cl->in_seen = cl->in_len;
+	return cl->in_len < CONTROL_LINE_MAX;
+}
+
+static bool make_room(struct control_client *cl)
+{
+	size_t cap = cl->in_cap ? cl->in_cap * 2 : 65536;
+	char *in;
+
+	if (cl->in_len < cl->in_cap)
+		return true;
+	in = realloc(cl->in, cap);
+	if (!in)
+		return false;
+	cl->in = in;
+	cl->in_cap = cap;
+	return true;
 }
 
 static void client_event(struct loop_src *src, uint32_t events)
@@ -108,8 +140,12 @@ static void client_event(struct loop_src *src, uint32_t events)
 	ssize_t n;
 
 	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
+		if (!make_room(cl)) {
+			client_free(cl);
+			return;
+		}
 		n = recv(src->fd, cl->in + cl->in_len,
-			 sizeof(cl->in) - cl->in_len, 0);
+			 cl->in_cap - cl->in_len, 0);
 		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
 			client_free(cl);
 			return;
@@ -123,6 +159,20 @@ static void client_event(struct loop_src *src, uint32_t events)
 		}
 	}
 	if (!flush(cl))
+		client_free(cl);
+}
+
+void control_defer(struct control_client *cl, struct puppet *puppet)
+{
+	cl->puppet = puppet;
+}
+
+void control_reply(void *arg, struct json_object *reply)
+{
+	struct control_client *cl = arg;
+
+	cl->puppet = NULL;
+	if (!queue_reply(cl, reply) || !handle_lines(cl) || !flush(cl))
 		client_free(cl);
 }
 

@@ -10,10 +10,11 @@
 #include "loop.h"
 
 /* The longest request, and what may wait to be read by one client, in bytes. */
-#define CONTROL_LINE_MAX	65536
-#define CONTROL_OUT_MAX		(8 * 1024 * 1024)
+#define CONTROL_LINE_MAX	(16 * 1024 * 1024)
+#define CONTROL_OUT_MAX		(64 * 1024 * 1024)
 
 struct control_client;
+struct puppet;
 struct server;
 
 /**
@@ -36,9 +37,16 @@ void control_exit(struct control *c);
  * control_request() - carry out one request
  * @s: the server
  * @line: the request, without its newline
+ * @from: who asks, if a reply may come later; or NULL
  *
- * Return: the reply; the caller puts it.
+ * Return: the reply; the caller puts it. NULL if it comes by control_reply().
  */
-struct json_object *control_request(struct server *s, const char *line);
+struct json_object *control_request(struct server *s, const char *line,
+				    struct control_client *from);
+
+/* The request of @cl is with @puppet, and its reply comes later. */
+void control_defer(struct control_client *cl, struct puppet *puppet);
+/* Here it is; put by this function. @arg is the &struct control_client. */
+void control_reply(void *arg, struct json_object *reply);
 
 #endif /* NTBSIM_CONTROL_H */

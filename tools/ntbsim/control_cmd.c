@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "control.h"
+#include "puppet.h"
 #include "server.h"
 #include "window.h"
 
@@ -141,7 +142,8 @@ static jobj *port_status(const struct port *p)
 		json_object_array_add(wins, window_status(p, i));
 	add_str(o, "name", p->cfg->name);
 	add_str(o, "role", p->cfg->dsd ? "dsd" : "usd");
-	add_bool(o, "connected", p->conn);
+	add_bool(o, "connected", port_present(p));
+	add_bool(o, "puppet", p->puppet);
 	add_int(o, "pid", p->conn ? p->pid : 0);
 	add_int(o, "command", pcicfg_command(&p->pci));
 	add_bool(o, "memory_decode", port_can_decode(p));
@@ -187,6 +189,42 @@ static jobj *cmd_status(struct server *s, jobj *req)
 	return r;
 }
 
+static struct port *find_port(struct server *s, jobj *req)
+{
+	const char *name;
+	jobj *v;
+
+	if (!json_object_object_get_ex(req, "port", &v))
+		return NULL;
+	name = json_object_get_string(v);
+	for (int i = 0; name && i < s->cfg.nports; i++) {
+		if (!strcmp(s->cfg.port[i].name, name))
+			return &s->port[i];
+	}
+	return NULL;
+}
+
+static jobj *cmd_puppet(struct server *s, jobj *req,
+			struct control_client *from)
+{
+	struct port *port = find_port(s, req);
+	jobj *ops, *r;
+
+	if (!port || !port->puppet)
+		return failed("\"port\" must name a puppet");
+	if (!port->peer)
+		return failed("the puppet has no link");
+	if (!json_object_object_get_ex(req, "ops", &ops) ||
+	    !json_object_is_type(ops, json_type_array))
+		return failed("\"ops\" must be a list");
+	if (!from || port->puppet->ops)
+		return failed("the puppet has a batch to carry out");
+	r = puppet_run(port->puppet, ops, control_reply, from);
+	if (!r)
+		control_defer(from, port->puppet);
+	return r;
+}
+
 static const struct {
 	const char *name;
 	jobj *(*fn)(struct server *s, jobj *req);
@@ -197,7 +235,8 @@ static const struct {
 	{ "status", cmd_status },
 };
 
-jobj *control_request(struct server *s, const char *line)
+jobj *control_request(struct server *s, const char *line,
+		      struct control_client *from)
 {
 	jobj *req = json_tokener_parse(line), *cmd, *r = NULL;
 	const char *name;
@@ -212,6 +251,12 @@ jobj *control_request(struct server *s, const char *line)
 		return failed("a request has a \"cmd\"");
 	}
 	name = json_object_get_string(cmd);
+	if (!strcmp(name, "puppet")) {
+		/* The only one whose reply may come later. */
+		r = cmd_puppet(s, req, from);
+		json_object_put(req);
+		return r;
+	}
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (!strcmp(commands[i].name, name))
 			r = commands[i].fn(s, req);

@@ -7,7 +7,7 @@
 #include "flow_op.h"
 #include "log.h"
 #include "port.h"
-#include "vfu_msg.h"
+#include "puppet.h"
 
 static struct flow_op *op_at(const struct flow *f, size_t i)
 {
@@ -325,6 +325,7 @@ void flow_write_done(struct port *src, const struct dmareq *req, bool ok)
 		src->cnt.win[req->win].errors++;
 	src->out.inflight--;
 	run(src);
+	puppet_kick(src->puppet);
 }
 
 void flow_read_done(struct port *src, const struct dmareq *req,
@@ -334,8 +335,8 @@ void flow_read_done(struct port *src, const struct dmareq *req,
 		src->cnt.win[req->win].errors++;
 	src->out.waits--;
 	/* Not to a client that came after the one that asked. */
-	if (src->conn && src->epoch == req->epoch)
-		vfu_reply_read(src->conn, req->msg_id, req->region,
-			       req->offset, data, req->count);
+	if (src->epoch == req->epoch)
+		port_answer_read(src, req->msg_id, req->region, req->offset,
+				 data, req->count);
 	run(src);
 }

@@ -8,7 +8,7 @@
 #include "flow_op.h"
 #include "link.h"
 #include "port.h"
-#include "vfu_msg.h"
+#include "puppet.h"
 
 bool flow_link_is_up(const struct port *src)
 {
@@ -78,9 +78,8 @@ void flow_answer_op(struct port *src, const struct flow_op *op,
 		      const void *data)
 {
 	src->out.waits--;
-	if (src->conn)
-		vfu_reply_read(src->conn, op->msg_id, 2 + 2 * op->win, op->off,
-			       data, op->len);
+	port_answer_read(src, op->msg_id, 2 + 2 * op->win, op->off, data,
+			 op->len);
 }
 
 bool flow_send_read(struct port *src, const struct flow_op *op,
@@ -177,6 +176,7 @@ static bool exec_spad(struct port *src, const struct flow_op *op)
 	}
 	reg = &src->peer->regs.spad[op->index];
 	*reg = flow_merge(*reg, op);
+	puppet_kick(src->peer->puppet);
 	return true;
 }
 

@@ -6,6 +6,7 @@
 #include "intel_gen3.h"
 #include "link.h"
 #include "port.h"
+#include "puppet.h"
 
 void gen3_reset(struct gen3 *regs)
 {
@@ -34,6 +35,7 @@ bool gen3_set_status(struct port *port, unsigned int bit)
 	if (regs->status & m)
 		return false;
 	regs->status |= m;
+	puppet_kick(port->puppet);
 	if (!(regs->disable & m))
 		raise_bit(port, bit);
 	return true;

@@ -20,7 +20,7 @@ static bool should_be_up(const struct link *link)
 	for (int i = 0; i < 2; i++) {
 		const struct port *p = link->end[i];
 
-		if (!p->conn || !gen3_link_enabled(&p->regs))
+		if (!port_present(p) || !gen3_link_enabled(&p->regs))
 			return false;
 	}
 	return link->allowed;
@@ -42,7 +42,7 @@ void link_update(struct link *link)
 		struct port *p = link->end[i];
 
 		pcicfg_set_link(&p->pci, up);
-		if (!p->conn)
+		if (!port_present(p))
 			continue;
 		p->cnt.link_events++;
 		gen3_set_status(p, GEN3_LINK_BIT);

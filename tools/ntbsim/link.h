@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A link between two ports. It is up when both ports have a client, both guests' drivers enabled it, and the
+ * A link between two ports. It is up when both ports have a client or are puppets, both guests' drivers enabled it, and the
  * operator permits it. A change shows in both config spaces and is told by a status bit.
  */
 #ifndef NTBSIM_LINK_H

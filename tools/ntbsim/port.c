@@ -9,6 +9,8 @@
 #include "link.h"
 #include "log.h"
 #include "port.h"
+#include "puppet.h"
+#include "vfu_msg.h"
 
 uint64_t port_bar_size(const struct port *port, unsigned int bar)
 {
@@ -45,8 +47,26 @@ static void reset_registers(struct port *port)
 	pcicfg_reset(&port->pci, port->cfg->dsd, sizes);
 }
 
-void port_init(struct port *port, const struct port_config *cfg,
-	       struct loop *loop)
+/*
+ * Which guest this is: what the configuration says, else the client's process; a puppet without a word on it is one
+ * of its own. Names are hashed, with the top bits set, so that they never look like a process.
+ */
+static uint64_t guest_id(struct port *port)
+{
+	bool nameless = port->cfg->puppet && !port->cfg->guest[0];
+	const char *s = nameless ? port->cfg->name : port->cfg->guest;
+	uint64_t h = 14695981039346656037ull;
+
+	if (!*s)
+		return port->pid;
+	while (*s)
+		h = (h ^ (uint8_t)*s++) * 1099511628211ull;
+	/* A port's name is not a guest's. */
+	return (h & ~(3ull << 62)) | (nameless ? 3ull : 2ull) << 62;
+}
+
+int port_init(struct port *port, const struct port_config *cfg,
+	      struct loop *loop)
 {
 	memset(port, 0, sizeof(*port));
 	port->cfg = cfg;
@@ -57,12 +77,24 @@ void port_init(struct port *port, const struct port_config *cfg,
 		port->irq_fd[i] = -1;
 	dmareq_init(&port->req);
 	reset_registers(port);
+	if (!cfg->puppet)
+		return 0;
+	port->guest = guest_id(port);
+	port->puppet = puppet_new(port);
+	return port->puppet ? 0 : -ENOMEM;
 }
 
 void port_exit(struct port *port)
 {
 	if (port->conn)
 		port_detach(port);
+	if (port->puppet) {
+		puppet_free(port->puppet);
+		port->puppet = NULL;
+		reset_registers(port);
+		flow_purge(port);
+		dma_unmap_all(&port->dma);
+	}
 	if (port->listen.fd >= 0) {
 		loop_del(port->loop, &port->listen);
 		close(port->listen.fd);
@@ -70,22 +102,6 @@ void port_exit(struct port *port)
 	}
 	if (port->memory_fd >= 0)
 		close(port->memory_fd);
-}
-
-/*
- * Which guest this is: what the configuration says, else the client's process. Names are hashed, with the
- * top bit set, so that they never look like a process.
- */
-static uint64_t guest_id(struct port *port)
-{
-	const char *s = port->cfg->guest;
-	uint64_t h = 14695981039346656037ull;
-
-	if (!*s)
-		return port->pid;
-	while (*s)
-		h = (h ^ (uint8_t)*s++) * 1099511628211ull;
-	return h | 1ull << 63;
 }
 
 int port_attach(struct port *port, int fd, vfu_message_fn message)
@@ -129,7 +145,23 @@ void port_reset(struct port *port)
 	log_dbg("%s: reset", port->cfg->name);
 	port->cnt.resets++;
 	reset_registers(port);
+	if (port->puppet)
+		puppet_set_up(port->puppet);
 	flow_purge(port);
+}
+
+bool port_present(const struct port *port)
+{
+	return port->conn || port->puppet;
+}
+
+void port_answer_read(struct port *port, uint16_t msg_id, unsigned int region,
+		      uint64_t off, const void *data, uint32_t len)
+{
+	if (port->puppet)
+		puppet_answer(port->puppet, msg_id, data, len);
+	else if (port->conn)
+		vfu_reply_read(port->conn, msg_id, region, off, data, len);
 }
 
 bool port_can_master(const struct port *port)
@@ -216,6 +248,11 @@ void port_raise_irq(struct port *port, unsigned int vector)
 {
 	uint64_t one = 1;
 
+	if (port->puppet) {
+		/* It looks at the status. */
+		port->cnt.irqs++;
+		return;
+	}
 	if (vector >= PORT_VECTORS || port->irq_fd[vector] < 0 ||
 	    !port_can_master(port)) {
 		port->cnt.irqs_lost++;

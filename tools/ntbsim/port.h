@@ -34,6 +34,7 @@
 #define PORT_VECTORS	33
 
 struct link;
+struct puppet;
 
 /**
  * struct port - a port
@@ -41,6 +42,7 @@ struct link;
  * @loop: the event loop
  * @listen: the listening socket, fd -1 without one
  * @conn: the client, or NULL
+ * @puppet: drives the port in place of a client, or NULL
  * @epoch: changes with every client
  * @guest: which guest this is, for finding cycles
  * @pid: the client's process
@@ -62,6 +64,7 @@ struct port {
 	struct loop *loop;
 	struct loop_src listen;
 	struct vfu_conn *conn;
+	struct puppet *puppet;
 	uint32_t epoch;
 	uint64_t guest;
 	int pid;
@@ -81,8 +84,16 @@ struct port {
 	struct port_counters cnt;
 };
 
-void port_init(struct port *port, const struct port_config *cfg,
-	       struct loop *loop);
+/**
+ * port_init() - make a port
+ * @port: the port, zero or not
+ * @cfg: what it is
+ * @loop: the event loop
+ *
+ * Return: 0, or -ENOMEM; port_exit() is needed in either case.
+ */
+int port_init(struct port *port, const struct port_config *cfg,
+	      struct loop *loop);
 void port_exit(struct port *port);
 
 /**
@@ -97,6 +108,21 @@ int port_attach(struct port *port, int fd, vfu_message_fn message);
 
 /* The client is gone: reset, and tell the peer. */
 void port_detach(struct port *port);
+
+/* Whether there is somebody behind it: a client, or a puppet. */
+bool port_present(const struct port *port);
+
+/**
+ * port_answer_read() - a read that port_region_read() or flow_read() left open has ended
+ * @port: the port, which may have lost who asked
+ * @msg_id: names the read
+ * @region: vfio region
+ * @off: offset in it
+ * @data: @len bytes, or NULL for all-ones
+ * @len: bytes
+ */
+void port_answer_read(struct port *port, uint16_t msg_id, unsigned int region,
+		      uint64_t off, const void *data, uint32_t len);
 
 /* The guest reset the function. */
 void port_reset(struct port *port);

@@ -11,12 +11,13 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "puppet.h"
 #include "server.h"
 #include "vfu_msg.h"
 
 /*
- * Runs after each event: send what waits, take down what broke. Taking one down may send to another, so look
- * again until nothing changes.
+ * Runs after each event: let puppets go on, send what waits, take down what broke. Each may make work for another,
+ * so look again until nothing changes.
  */
 static void after_event(void *arg)
 {
@@ -28,6 +29,7 @@ static void after_event(void *arg)
 		for (int i = 0; i < s->cfg.nports; i++) {
 			struct port *p = &s->port[i];
 
+			again |= p->puppet && puppet_look(p->puppet);
 			if (!p->conn)
 				continue;
 			if (p->conn->out_head < p->conn->out_len &&
@@ -51,7 +53,9 @@ int server_init(struct server *s)
 	s->loop.after_arg = s;
 	control_init(&s->control);
 	for (int i = 0; i < s->cfg.nports; i++) {
-		port_init(&s->port[i], &s->cfg.port[i], &s->loop);
+		ret = port_init(&s->port[i], &s->cfg.port[i], &s->loop);
+		if (ret)
+			return ret;
 		s->port[i].all = s->port;
 		s->port[i].nall = s->cfg.nports;
 	}
@@ -153,6 +157,8 @@ int server_listen(struct server *s, char *err, int errlen)
 			}
 			p->memory_fd = fd;
 		}
+		if (p->cfg->puppet)
+			continue;
 		fd = listen_on(p->cfg->socket);
 		if (fd < 0) {
 			snprintf(err, errlen, "%s: %s", p->cfg->socket,

@@ -48,7 +48,8 @@ struct route window_route(struct port *src, unsigned int win, uint64_t off,
 		r.kind = ROUTE_DROP_MASTER;
 		return r;
 	}
-	if (r.addr <= MSI_LAST && last >= MSI_FIRST) {
+	/* A puppet has no interrupt controller there, but may have memory. */
+	if (r.addr <= MSI_LAST && last >= MSI_FIRST && !dst->puppet) {
 		r.kind = ROUTE_MSI;
 		return r;
 	}

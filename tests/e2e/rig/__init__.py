@@ -9,6 +9,7 @@
     qmp         QEMU's control protocol
     guest       one QEMU guest, made of the above
     ntbsim      the NTB simulator
+    puppet      a peer without a guest, driven word by word
     complaints  what a kernel says when something is wrong
     pair        the usual set-up: a lender and a borrower with an NTB between
 """
@@ -18,6 +19,7 @@ from .complaints import find_complaints
 from .guest import Guest, Nvme
 from .ntbsim import Ntbsim
 from .pair import Pair
+from .puppet import Puppet
 
 __all__ = ["CommandFailed", "Guest", "GuestGone", "Ntbsim", "Nvme", "Pair",
-           "Result", "find_complaints"]
+           "Puppet", "Result", "find_complaints"]

@@ -21,9 +21,10 @@ class NtbsimError(Exception):
 
 
 class Ntbsim:
-    """One process with two ports, "a" (upstream side) and "b", and the link between."""
+    """One process with two ports, "a" (upstream side) and "b", and the link between. puppet: the port without a
+    guest."""
 
-    def __init__(self, run_dir, windows=WINDOWS, config=None):
+    def __init__(self, run_dir, windows=WINDOWS, config=None, puppet=None):
         self.run_dir = run_dir
         self.sockets = paths.socket_dir()
         self.config = config or {
@@ -33,7 +34,10 @@ class Ntbsim:
         }
         self.config["control"] = str(self.sockets / "ctl.sock")
         for port in self.config["ports"]:
-            port["socket"] = str(self.sockets / f"{port['name']}.sock")
+            if port["name"] == puppet:
+                port["puppet"] = True
+            else:
+                port["socket"] = str(self.sockets / f"{port['name']}.sock")
         self.log_path = run_dir / "ntbsim.log"
         self.process = self._control = None
 

@@ -13,6 +13,7 @@ from . import paths
 from .agent import until
 from .guest import Guest, Nvme
 from .ntbsim import WINDOWS, Ntbsim, forbidden
+from .puppet import Puppet
 
 NTB_BDF = "0000:00:05.0"
 DEVICE_BDF = "0000:00:06.0"
@@ -22,35 +23,43 @@ NTB_MODULES = ("ntb", "ntb_hw_intel")
 class Pair:
     """Boots on start(), or as a context manager. Options that start with lender_ or
     borrower_ go to that guest alone, others to both. fast: the largest window of each port is
-    the other guest's memory itself: for throughput, never for counts, order or isolation."""
+    the other guest's memory itself: for throughput, never for counts, order or isolation.
+    puppet: "lender" or "borrower": in that one's place there is no guest, but a peer that the test drives."""
 
     def __init__(self, run_dir, devices=None, windows=WINDOWS, ntb=True, fast=False,
-                 modules=NTB_MODULES + ("nvme",), **options):
+                 modules=NTB_MODULES + ("nvme",), puppet=None, **options):
         self.run_dir = run_dir
         self._memory_dir = paths.scratch_dir("/dev/shm") if fast else None
         if fast:
             windows = list(windows[:-1]) + [dict(windows[-1], fast=True)]
             for name in ("lender", "borrower"):
                 options[f"{name}_memory_file"] = self._memory_dir / name
-        self.ntbsim = Ntbsim(run_dir, windows) if ntb else None
+        port = {"lender": "a", "borrower": "b"}.get(puppet)
+        self.ntbsim = Ntbsim(run_dir, windows, puppet=port) if ntb else None
+        self.puppet = Puppet(self.ntbsim, port) if puppet else None
         cores = os.cpu_count() or 1
         # where tests run side by side, the busy guests of two pairs are not to share a core
         shift = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
-        self.lender = self._guest("lender", "a", shift, cores, options, modules,
-                                  [Nvme()] if devices is None else devices)
-        self.borrower = self._guest("borrower", "b", shift + 1, cores, options, modules, [])
+        self.lender = self.borrower = None
+        if puppet != "lender":
+            self.lender = self._guest("lender", "a", shift, cores, options, modules,
+                                      [Nvme()] if devices is None else devices)
+        if puppet != "borrower":
+            self.borrower = self._guest("borrower", "b", shift + 1, cores, options, modules, [])
         if fast:
             for port, guest in zip(self.ntbsim.config["ports"], self.guests):
                 port.update(memory=str(guest.memory_file), memory_size=f"{guest.memory}M")
 
     @property
     def guests(self):
-        return [self.lender, self.borrower]
+        return [guest for guest in (self.lender, self.borrower) if guest]
 
     def start(self):
         try:
             if self.ntbsim:
                 self.ntbsim.start()
+            if self.puppet:
+                self.puppet.connect()
             for guest in self.guests:
                 guest.start()
             for guest in self.guests:
@@ -63,6 +72,8 @@ class Pair:
     def stop(self):
         for guest in self.guests:
             guest.stop()
+        if self.puppet:
+            self.puppet.close()
         if self.ntbsim:
             self.ntbsim.stop()
         if self._memory_dir:

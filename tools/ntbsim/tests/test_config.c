@@ -36,6 +36,12 @@ static void test_bad(void **state)
 	static const struct {
 		const char *json, *says;
 	} t[] = {
+		{ "{\"ports\":[{\"name\":\"a\",\"socket\":\"/s\",\"role\":\"usd\",\"puppet\":true}]}",
+		  "port a is a puppet: it has no \"socket\"" },
+		{ "{\"ports\":[{\"name\":\"a\",\"role\":\"usd\",\"puppet\":1}]}",
+		  "\"puppet\" must be true or false" },
+		{ "{\"ports\":[{\"name\":\"a\",\"role\":\"usd\",\"puppet\":false}]}",
+		  "has no \"socket\"" },
 		{ "", "not JSON" },
 		{ "{", "not JSON" },
 		{ "[]", "not an object" },

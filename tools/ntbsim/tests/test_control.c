@@ -17,7 +17,7 @@
 
 static struct json_object *ask(struct bench *b, const char *line)
 {
-	return control_request(b->s, line);
+	return control_request(b->s, line, NULL);
 }
 
 /* A number somewhere in a reply: a path with dots, or a list index. */
@@ -190,7 +190,7 @@ static void test_sockets(void **state)
 	/* A line without an end. */
 	fd2 = dial(ctl);
 	memset(huge, 'x', sizeof(huge));
-	for (int i = 0; i < 3; i++) {
+	for (size_t i = 0; i < 2 * CONTROL_LINE_MAX / sizeof(huge); i++) {
 		(void)!send(fd2, huge, sizeof(huge), MSG_NOSIGNAL);
 		pump(b);
 	}
