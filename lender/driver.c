@@ -77,6 +77,7 @@ static void driver_remove(struct pci_dev *pdev)
 	mutex_lock(&lent->lock);
 	orderly = lent->state == LENDER_RECLAIMING;
 	lent->bound = false;
+	wake_up_all(&lent->wait);
 	mutex_unlock(&lent->lock);
 	if (!orderly)
 		lender_quiesce_locked(lent);
@@ -150,7 +151,10 @@ static void driver_reset_prepare(struct pci_dev *pdev)
 
 	if (driver_in_use(lent))
 		pci_warn(pdev, "reset on this host while borrowed: the lease ends\n");
-	driver_cut(lent, LENDER_END_ERROR);
+	mutex_lock(&lent->lock);
+	lender_upset(lent);
+	lender_bars_close(lent);
+	mutex_unlock(&lent->lock);
 }
 
 static void driver_reset_done(struct pci_dev *pdev)
@@ -158,14 +162,25 @@ static void driver_reset_done(struct pci_dev *pdev)
 	trace_lender_step(pdev, "foreign reset", 0);
 }
 
+/*
+ * The worker resets the device, when the PCI core has done with it: driver_resume(). So from the
+ * bus above nothing is wanted where registers can be reached; the device's neighbours are
+ * spared.
+ */
 static pci_ers_result_t driver_error_detected(struct pci_dev *pdev, pci_channel_state_t state)
 {
 	struct lender_dev *lent = pci_get_drvdata(pdev);
+	bool lost = state == pci_channel_io_perm_failure;
 
 	pci_err(pdev, "PCI error (channel state %u): the lease, if there is one, ends\n", state);
-	driver_cut(lent, LENDER_END_ERROR);
-	return state == pci_channel_io_perm_failure ? PCI_ERS_RESULT_DISCONNECT :
-						      PCI_ERS_RESULT_NEED_RESET;
+	mutex_lock(&lent->lock);
+	lender_failed(lent, !lost);
+	lender_bars_close(lent);
+	mutex_unlock(&lent->lock);
+	if (lost)
+		return PCI_ERS_RESULT_DISCONNECT;
+	return state == pci_channel_io_frozen ? PCI_ERS_RESULT_NEED_RESET :
+						PCI_ERS_RESULT_CAN_RECOVER;
 }
 
 static pci_ers_result_t driver_slot_reset(struct pci_dev *pdev)
@@ -178,9 +193,20 @@ static pci_ers_result_t driver_slot_reset(struct pci_dev *pdev)
 	return PCI_ERS_RESULT_RECOVERED;
 }
 
+static void driver_resume(struct pci_dev *pdev)
+{
+	struct lender_dev *lent = pci_get_drvdata(pdev);
+
+	trace_lender_step(pdev, "recovered", 0);
+	mutex_lock(&lent->lock);
+	lender_recovered(lent);
+	mutex_unlock(&lent->lock);
+}
+
 static const struct pci_error_handlers driver_error_handlers = {
 	.error_detected = driver_error_detected,
 	.slot_reset = driver_slot_reset,
+	.resume = driver_resume,
 	.reset_prepare = driver_reset_prepare,
 	.reset_done = driver_reset_done,
 };

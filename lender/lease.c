@@ -8,7 +8,8 @@
  *   at once     no atomic operation and no request gets through; bus mastering off
  *   worker  1   the borrower's way to the registers closes
  *           2   the borrower is told, where it does not know
- *           3   bus mastering off (verified), drained, interrupts off, reset, ready, restored
+ *           3   bus mastering off (verified), drained, interrupts off, reset, ready, restored;
+ *               after an error, when the PCI core has done with it
  *           4   map list and link dropped; offered again, or quarantined
  *
  * Nothing opens the outbound way on this host for a lease (its windows are the borrower's to
@@ -27,7 +28,9 @@
 #include "trace.h"
 
 /* Bound of a message to a borrower that may be dead already, ms */
-#define LEASE_TELL_MS	3000
+#define LEASE_TELL_MS		3000
+/* A device that fails so often while it is brought to rest fails because of that. */
+#define LEASE_FAILURES_MAX	3
 
 /**
  * lender_lease_void() - a lease ends, now
@@ -48,6 +51,52 @@ void lender_lease_void(struct lender_dev *lent, enum lender_end end)
 	/* under the lock, so that who sees the state sees the bit, or a worker that took it */
 	lender_kick(lent, LENDER_DO_END);
 	lender_enter(lent, LENDER_RETURNING);
+}
+
+/**
+ * lender_upset() - the device failed, or somebody else resets it
+ * @lent: the device; its lock is held
+ *
+ * A lease is void; without one, nobody gets the device until the worker has reset it.
+ * Context: process.
+ */
+void lender_upset(struct lender_dev *lent)
+{
+	lender_lease_void(lent, LENDER_END_ERROR);
+	lent->upset = true;
+	if (lent->state != LENDER_OFFERED)
+		return;
+	lent->lease.end = LENDER_END_ERROR;
+	lender_kick(lent, LENDER_DO_END);
+	lender_enter(lent, LENDER_RETURNING);
+}
+
+/**
+ * lender_failed() - a PCI error of the device
+ * @lent: the device; its lock is held
+ * @recovering: the PCI core recovers it, and tells the end of that: lender_recovered()
+ *
+ * Context: process.
+ */
+void lender_failed(struct lender_dev *lent, bool recovering)
+{
+	lockdep_assert_held(&lent->lock);
+	lent->recovering = recovering;
+	lent->failures++;
+	lender_upset(lent);
+}
+
+/**
+ * lender_recovered() - the PCI core has done with a device that failed
+ * @lent: the device; its lock is held
+ *
+ * Context: process.
+ */
+void lender_recovered(struct lender_dev *lent)
+{
+	lockdep_assert_held(&lent->lock);
+	lent->recovering = false;
+	wake_up_all(&lent->wait);
 }
 
 /* Send REVOKE; a reference to the link is the caller's. */
@@ -111,8 +160,10 @@ static void lease_clear(struct lender_dev *lent, int err)
 	struct devlend_link *link = lent->lease.link;
 
 	memset(&lent->lease, 0, sizeof(lent->lease));
-	devlend_link_put(link);
-	lent->leases++;
+	if (link) {
+		devlend_link_put(link);
+		lent->leases++;
+	}
 	lent->end_error = err;
 	/* not bound: the handler of that takes it from here */
 	if (lent->bound)
@@ -120,40 +171,83 @@ static void lease_clear(struct lender_dev *lent, int err)
 	wake_up_all(&lent->wait);
 }
 
+static bool lease_recovery_over(const struct lender_dev *lent)
+{
+	return !READ_ONCE(lent->recovering) || !READ_ONCE(lent->bound);
+}
+
+/* Reset it while the PCI core recovers it, and that would undo the one or the other. */
+static void lease_await_recovery(struct lender_dev *lent)
+{
+	if (wait_event_timeout(lent->wait, lease_recovery_over(lent),
+			       msecs_to_jiffies(DEVLEND_RESET_TIMEOUT_MS)))
+		return;
+	/* where another device's driver gave up, nobody is told the end */
+	dev_warn(&lent->dev, "the PCI core does not say that it has recovered; reset anyway\n");
+	mutex_lock(&lent->lock);
+	lender_recovered(lent);
+	mutex_unlock(&lent->lock);
+}
+
+/* Bring it to rest, again where it was upset meanwhile; then the lease is gone. */
+static int lease_settle(struct lender_dev *lent, bool *bound)
+{
+	unsigned int failures = READ_ONCE(lent->failures);
+	bool again;
+	int err;
+
+	do {
+		mutex_lock(&lent->lock);
+		lent->upset = false;
+		mutex_unlock(&lent->lock);
+		lease_await_recovery(lent);
+		err = lender_quiesce(lent);
+		mutex_lock(&lent->lock);
+		again = lent->upset && lent->bound;
+		if (again && lent->failures - failures >= LEASE_FAILURES_MAX) {
+			again = false;
+			err = -EIO;
+		}
+		if (!again)
+			lease_clear(lent, err);
+		*bound = lent->bound;
+		mutex_unlock(&lent->lock);
+	} while (again);
+	return err;
+}
+
 /**
  * lender_lease_end() - the worker's part of the end of a lease
  * @lent: the device
  *
- * Context: the device's worker; sleeps. No effect unless a lease was made void.
+ * Context: the device's worker; sleeps. No effect unless a lease was made void, or the device
+ * was upset.
  */
 void lender_lease_end(struct lender_dev *lent)
 {
+	struct devlend_link *link = NULL;
 	struct devlend_handle handle;
-	struct devlend_link *link;
 	enum lender_end end;
 	bool bound;
 	int err;
 
 	mutex_lock(&lent->lock);
-	if (lent->state != LENDER_RETURNING || !lent->lease.link) {
+	if (lent->state != LENDER_RETURNING || (!lent->lease.link && !lent->bound)) {
 		mutex_unlock(&lent->lock);
 		return;
 	}
 	lender_bars_close(lent);
 	end = lent->lease.end;
 	handle = lent->lease.handle;
-	link = devlend_link_get(lent->lease.link);
+	if (lent->lease.link)
+		link = devlend_link_get(lent->lease.link);
 	mutex_unlock(&lent->lock);
 
-	if (lease_end_reason(end) && devlend_link_is_up(link))
+	if (link && lease_end_reason(end) && devlend_link_is_up(link))
 		lease_call_revoke(link, &handle, lease_end_reason(end), 0, LEASE_TELL_MS);
-	devlend_link_put(link);
-	err = lender_quiesce(lent);
-
-	mutex_lock(&lent->lock);
-	lease_clear(lent, err);
-	bound = lent->bound;
-	mutex_unlock(&lent->lock);
+	if (link)
+		devlend_link_put(link);
+	err = lease_settle(lent, &bound);
 	if (err && bound)
 		dev_err(&lent->dev, "%s, but could not be reset (%d): quarantined; reclaim it, and power-cycle it if its driver fails\n",
 			lease_end_name(end), err);

@@ -127,6 +127,9 @@ static int lend_publish(struct lender_dev *lent)
 	mutex_lock(&lent->lock);
 	lent->registered = true;
 	lender_enter(lent, LENDER_OFFERED);
+	/* while it was being taken */
+	if (lent->upset)
+		lender_upset(lent);
 	mutex_unlock(&lent->lock);
 	return 0;
 }
@@ -175,6 +178,27 @@ fail:
 	lend_finish(lent, err);
 }
 
+/*
+ * From whatever there is to state reclaiming. An error or a foreign reset may make it returning at
+ * any moment; its bit is set by then. false: unbound meanwhile, or gone.
+ */
+static bool lend_start_reclaim(struct lender_dev *lent)
+{
+	bool settled, bound;
+
+	do {
+		if (test_and_clear_bit(LENDER_DO_END, &lent->todo))
+			lender_lease_end(lent);
+		mutex_lock(&lent->lock);
+		bound = lent->bound;
+		settled = lent->state != LENDER_RETURNING;
+		if (bound && settled)
+			lender_enter(lent, LENDER_RECLAIMING);
+		mutex_unlock(&lent->lock);
+	} while (bound && !settled);
+	return bound && READ_ONCE(lent->state) == LENDER_RECLAIMING;
+}
+
 /**
  * lender_give_back() - end the lease if there is one, and give the device to its driver
  * @lent: in any state
@@ -193,19 +217,10 @@ void lender_give_back(struct lender_dev *lent)
 	/* no new lease can start: grants look at &lender_dev.revoke */
 	if (state == LENDER_BORROWED)
 		lender_lease_revoke(lent);
-	if (test_and_clear_bit(LENDER_DO_END, &lent->todo))
-		lender_lease_end(lent);
-	/* unbound meanwhile: that way out has its own handler, which runs next */
-	if (!lend_is_bound(lent)) {
+	if (!lend_start_reclaim(lent)) {
 		lender_unbound(lent);
 		return;
 	}
-	mutex_lock(&lent->lock);
-	lender_enter(lent, LENDER_RECLAIMING);
-	state = lent->state;
-	mutex_unlock(&lent->lock);
-	if (state != LENDER_RECLAIMING)
-		return;
 	lend_hand_back(lent);
 	pci_info(lent->pdev, "no longer lent\n");
 	lend_finish(lent, 0);

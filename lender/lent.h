@@ -35,7 +35,7 @@
 /**
  * enum lender_todo - bits of &lender_dev.todo: what the worker is asked to do
  * @LENDER_DO_TAKE: take the device from its driver
- * @LENDER_DO_END: the lease is void: close, stop, reset, offer again
+ * @LENDER_DO_END: the lease is void, or the device upset: close, stop, reset, offer again
  * @LENDER_DO_FLR: reset on behalf of the borrower
  * @LENDER_DO_RECLAIM: give the device back to its driver
  * @LENDER_DO_UNBOUND: somebody unbound the device from this driver
@@ -158,6 +158,10 @@ struct lender_lease {
  * @revoke: &enum devlend_revoke_reason of the reclaim that is under way, which shuts out
  *	new leases; 0 = none
  * @grace_ms: time that it gives the borrower
+ * @upset: since the worker last began to bring the device to rest, it failed, or somebody else
+ *	reset it
+ * @recovering: the PCI core recovers it from an error, and will reset or restore it yet
+ * @failures: PCI errors so far
  * @asleep: this host sleeps, or is about to: no lease is granted
  *
  * @live: in the list of live leases; it and @live_link, @random and @atomic are under
@@ -193,6 +197,9 @@ struct lender_dev {
 	int end_error;
 	u32 revoke;
 	unsigned int grace_ms;
+	bool upset;
+	bool recovering;
+	unsigned int failures;
 	bool asleep;
 
 	struct list_head live;
@@ -244,6 +251,9 @@ extern struct pci_driver lender_pci_driver;
 /* lease.c */
 void lender_lease_void(struct lender_dev *lent, enum lender_end end);
 void lender_lease_end(struct lender_dev *lent);
+void lender_upset(struct lender_dev *lent);
+void lender_failed(struct lender_dev *lent, bool recovering);
+void lender_recovered(struct lender_dev *lent);
 void lender_lease_flr(struct lender_dev *lent);
 void lender_lease_revoke(struct lender_dev *lent);
 void lender_leases_link_lost(struct devlend_link *link, bool ntb_gone);

@@ -25,7 +25,9 @@ static const struct {
 	},
 	[LENDER_OFFERED] = {
 		.name = "offered",
-		.next = BIT(LENDER_BORROWED) | BIT(LENDER_RECLAIMING) | BIT(LENDER_GONE),
+		/* returning: it failed, or somebody else reset it, so it is reset once more */
+		.next = BIT(LENDER_BORROWED) | BIT(LENDER_RETURNING) | BIT(LENDER_RECLAIMING) |
+			BIT(LENDER_GONE),
 		.offer = DEVLEND_OFFER_AVAILABLE,
 	},
 	[LENDER_BORROWED] = {

@@ -39,6 +39,13 @@ static void state_gone_is_terminal(struct kunit *test)
 		KUNIT_EXPECT_FALSE(test, lender_state_allowed(LENDER_GONE, to));
 }
 
+/* Offered and then upset: it is reset, as after a lease, before anybody gets it. */
+static void state_offered_is_reset_once_more(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test, lender_state_allowed(LENDER_OFFERED, LENDER_RETURNING));
+	KUNIT_EXPECT_FALSE(test, lender_state_allowed(LENDER_OFFERED, LENDER_QUARANTINED));
+}
+
 /* Only a device that is quiet and offered can be borrowed. */
 static void state_borrowed_one_way_in(struct kunit *test)
 {
@@ -84,6 +91,7 @@ static struct kunit_case state_cases[] = {
 	KUNIT_CASE(state_main_path),
 	KUNIT_CASE(state_borrowed_one_way_out),
 	KUNIT_CASE(state_borrowed_one_way_in),
+	KUNIT_CASE(state_offered_is_reset_once_more),
 	KUNIT_CASE(state_gone_is_terminal),
 	KUNIT_CASE(state_removal_from_everywhere),
 	KUNIT_CASE(state_out_of_range),
