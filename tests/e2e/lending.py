@@ -100,6 +100,12 @@ def driver_of(guest, bdf):
     return out.rsplit("/", 1)[-1] or None
 
 
+def own_interrupts(guest):
+    """Interrupts that the guest took for the NTB, which are devlend's there."""
+    return int(guest.text("awk '/ndev_vec/ {for (i = 2; $i ~ /^[0-9]+$/; i++) n += $i} END {print n + 0}' "
+                          "/proc/interrupts"))
+
+
 def lend(guest, bdf, force=False):
     """Lend a device and wait until it is offered."""
     must_write(guest, f"{DRIVER}/lend", bdf + (" force" if force else ""))

@@ -33,12 +33,6 @@ def control_words(out):
     return sum(words) - words[BEAT_WORD]
 
 
-def own_interrupts(guest):
-    """Interrupts that the guest took for the NTB, which are devlend's there."""
-    return int(guest.text("awk '/ndev_vec/ {for (i = 2; $i ~ /^[0-9]+$/; i++) n += $i} END {print n + 0}' "
-                          "/proc/interrupts"))
-
-
 def watch_work(guest):
     """Begin to note what the kernel's workers do: the only threads that devlend can switch to."""
     guest.run("mountpoint -q /sys/kernel/tracing || mount -t tracefs t /sys/kernel/tracing; cd /sys/kernel/tracing && "
@@ -88,7 +82,7 @@ def test_no_software_on_the_lender(pair, drive, record_property):
     """10,000 I/Os: no message, no interrupt, no switch on the lender, no read across the NTB."""
     assert_slow(pair)
     fio(pair.borrower, drive[2], rw="randread", bs="4k", number_ios=50)
-    interrupts = own_interrupts(pair.lender)
+    interrupts = lending.own_interrupts(pair.lender)
     watch_work(pair.lender)
     pair.ntbsim.reset_counters()
     job = fio(pair.borrower, drive[2], rw="randrw", rwmixread=80, bs="512", iodepth=32, number_ios=IOS)
@@ -98,7 +92,7 @@ def test_no_software_on_the_lender(pair, drive, record_property):
     assert control_words(lender) == 0
     assert control_words(borrower) == 0
     assert lender["doorbells"] == borrower["doorbells"] == 0
-    assert own_interrupts(pair.lender) == interrupts
+    assert lending.own_interrupts(pair.lender) == interrupts
     assert worked(pair.lender) == []
     reads = sum(w["reads"] for w in borrower["windows"].values())
     assert reads == 0

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * rig_edu: a driver of QEMU's "edu" device, for what its other devices cannot show: plain MSI that
+ * can be counted exactly, and DMA of a device whose address width the test chooses.
+ *
+ * An ordinary PCI driver: nothing in it knows of devlend, and it works the same where the device
+ * is local. Attributes of the PCI device:
+ *
+ *   raise      write N: raise N interrupts, one after another, each awaited for up to 20 s.
+ *              The first that does not come ends it: -ETIMEDOUT
+ *   handled    interrupts taken in which the device had something to say
+ *   spurious   those in which it had nothing to say
+ *   lost       interrupts that were raised and did not come
+ *   transfer   write a number: that many bytes (1 to 4096) of a pattern go from one buffer to the
+ *              device and from there to another buffer; the two are compared. -EIO: they differ
+ *   buffer     CPU physical address and DMA address of the first buffer
+ *
+ * Used by tests/e2e/test_msi.py and test_bounce.py. Context: process; one mutex, which serialises
+ * writes. The interrupt handler shares with them only what is atomic, and a completion.
+ */
+#include <linux/completion.h>
+#include <linux/dma-mapping.h>
+#include <linux/interrupt.h>
+#include <linux/io.h>
+#include <linux/io-64-nonatomic-lo-hi.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/pci.h>
+#include <linux/random.h>
+
+#define EDU_ID			0x00
+#define EDU_ID_VALUE		0x010000edu
+#define EDU_IRQ_STATUS		0x24
+#define EDU_IRQ_RAISE		0x60
+#define EDU_IRQ_ACK		0x64
+#define EDU_DMA_SRC		0x80
+#define EDU_DMA_DST		0x88
+#define EDU_DMA_COUNT		0x90
+#define EDU_DMA_CMD		0x98
+#define EDU_DMA_START		BIT(0)
+#define EDU_DMA_TO_HOST		BIT(1)
+#define EDU_DMA_IRQ		BIT(2)
+/* the device's own memory, as its DMA engine addresses it, and the status bit of its end */
+#define EDU_BUFFER		0x40000
+#define EDU_BUFFER_SIZE		4096
+#define EDU_STATUS_DMA		BIT(8)
+#define EDU_STATUS_RAISED	BIT(0)
+
+/* an emulator on busy cores stalls for seconds */
+#define EDU_TIMEOUT_MS		20000
+/* the device starts a transfer 100 ms after it is told, and a busy emulator takes long for it */
+#define EDU_DMA_TIMEOUT_MS	20000
+
+static unsigned int dma_bits = 64;
+module_param(dma_bits, uint, 0444);
+MODULE_PARM_DESC(dma_bits, "address bits that the driver says the device has");
+
+struct edu {
+	struct pci_dev *pdev;
+	void __iomem *regs;
+	struct mutex lock;	/* one writer at a time */
+	struct completion came;
+	atomic_t handled;
+	atomic_t spurious;
+	atomic_t lost;
+	u8 *buffer[2];
+	dma_addr_t dma[2];
+};
+
+static irqreturn_t edu_irq(int irq, void *data)
+{
+	struct edu *edu = data;
+	u32 status = readl(edu->regs + EDU_IRQ_STATUS);
+
+	if (!status || status == ~0u) {
+		atomic_inc(&edu->spurious);
+		return IRQ_NONE;
+	}
+	writel(status, edu->regs + EDU_IRQ_ACK);
+	atomic_inc(&edu->handled);
+	complete(&edu->came);
+	return IRQ_HANDLED;
+}
+
+static bool edu_await(struct edu *edu, unsigned int ms)
+{
+	if (wait_for_completion_timeout(&edu->came, msecs_to_jiffies(ms)))
+		return true;
+	atomic_inc(&edu->lost);
+	return false;
+}
+
+static ssize_t raise_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			   size_t count)
+{
+	struct edu *edu = dev_get_drvdata(dev);
+	unsigned int n;
+	int err = kstrtouint(buf, 0, &n);
+
+	if (err)
+		return err;
+	mutex_lock(&edu->lock);
+	while (n-- && !err) {
+		reinit_completion(&edu->came);
+		writel(EDU_STATUS_RAISED, edu->regs + EDU_IRQ_RAISE);
+		if (!edu_await(edu, EDU_TIMEOUT_MS))
+			err = -ETIMEDOUT;
+	}
+	mutex_unlock(&edu->lock);
+	return err ?: count;
+}
+static DEVICE_ATTR_WO(raise);
+
+static int edu_move(struct edu *edu, u64 src, u64 dst, unsigned int bytes, u32 cmd)
+{
+	reinit_completion(&edu->came);
+	writeq(src, edu->regs + EDU_DMA_SRC);
+	writeq(dst, edu->regs + EDU_DMA_DST);
+	writeq(bytes, edu->regs + EDU_DMA_COUNT);
+	writeq(cmd | EDU_DMA_START | EDU_DMA_IRQ, edu->regs + EDU_DMA_CMD);
+	return edu_await(edu, EDU_DMA_TIMEOUT_MS) ? 0 : -ETIMEDOUT;
+}
+
+static ssize_t transfer_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			      size_t count)
+{
+	struct edu *edu = dev_get_drvdata(dev);
+	unsigned int bytes;
+	int err = kstrtouint(buf, 0, &bytes);
+
+	if (err)
+		return err;
+	if (!bytes || bytes > EDU_BUFFER_SIZE)
+		return -EINVAL;
+	mutex_lock(&edu->lock);
+	get_random_bytes(edu->buffer[0], bytes);
+	memset(edu->buffer[1], 0, EDU_BUFFER_SIZE);
+	err = edu_move(edu, edu->dma[0], EDU_BUFFER, bytes, 0);
+	if (!err)
+		err = edu_move(edu, EDU_BUFFER, edu->dma[1], bytes, EDU_DMA_TO_HOST);
+	if (!err && (memcmp(edu->buffer[0], edu->buffer[1], bytes) ||
+		     memchr_inv(edu->buffer[1] + bytes, 0, EDU_BUFFER_SIZE - bytes)))
+		err = -EIO;
+	mutex_unlock(&edu->lock);
+	return err ?: count;
+}
+static DEVICE_ATTR_WO(transfer);
+
+static ssize_t buffer_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct edu *edu = dev_get_drvdata(dev);
+
+	return sysfs_emit(buf, "%#llx %#llx\n", (u64)virt_to_phys(edu->buffer[0]),
+			  (u64)edu->dma[0]);
+}
+static DEVICE_ATTR_RO(buffer);
+
+static ssize_t handled_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct edu *edu = dev_get_drvdata(dev);
+
+	return sysfs_emit(buf, "%d\n", atomic_read(&edu->handled));
+}
+static DEVICE_ATTR_RO(handled);
+
+static ssize_t spurious_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct edu *edu = dev_get_drvdata(dev);
+
+	return sysfs_emit(buf, "%d\n", atomic_read(&edu->spurious));
+}
+static DEVICE_ATTR_RO(spurious);
+
+static ssize_t lost_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct edu *edu = dev_get_drvdata(dev);
+
+	return sysfs_emit(buf, "%d\n", atomic_read(&edu->lost));
+}
+static DEVICE_ATTR_RO(lost);
+
+static struct attribute *edu_attrs[] = {
+	&dev_attr_raise.attr,
+	&dev_attr_transfer.attr,
+	&dev_attr_buffer.attr,
+	&dev_attr_handled.attr,
+	&dev_attr_spurious.attr,
+	&dev_attr_lost.attr,
+	NULL
+};
+ATTRIBUTE_GROUPS(edu);
+
+static int edu_alloc(struct edu *edu)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(edu->buffer); i++) {
+		edu->buffer[i] = dmam_alloc_coherent(&edu->pdev->dev, EDU_BUFFER_SIZE,
+						     &edu->dma[i], GFP_KERNEL);
+		if (!edu->buffer[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void edu_free_vectors(void *pdev)
+{
+	pci_clear_master(pdev);
+	pci_free_irq_vectors(pdev);
+}
+
+static int edu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	struct device *dev = &pdev->dev;
+	struct edu *edu;
+	int err;
+
+	edu = devm_kzalloc(dev, sizeof(*edu), GFP_KERNEL);
+	if (!edu)
+		return -ENOMEM;
+	edu->pdev = pdev;
+	mutex_init(&edu->lock);
+	init_completion(&edu->came);
+	pci_set_drvdata(pdev, edu);
+	err = pcim_enable_device(pdev);
+	if (err)
+		return err;
+	err = dma_set_mask_and_coherent(dev, DMA_BIT_MASK(dma_bits));
+	if (err)
+		return dev_err_probe(dev, err, "no DMA with %u address bits\n", dma_bits);
+	edu->regs = pcim_iomap(pdev, 0, 0);
+	if (!edu->regs || readl(edu->regs + EDU_ID) != EDU_ID_VALUE)
+		return dev_err_probe(dev, -ENODEV, "no registers\n");
+	err = edu_alloc(edu);
+	if (err)
+		return dev_err_probe(dev, err, "no buffer within %u address bits\n", dma_bits);
+	pci_set_master(pdev);
+	err = pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_MSI);
+	if (err < 0)
+		return dev_err_probe(dev, err, "no MSI\n");
+	err = devm_add_action_or_reset(dev, edu_free_vectors, pdev);
+	if (err)
+		return err;
+	return devm_request_irq(dev, pci_irq_vector(pdev, 0), edu_irq, 0, "rig_edu", edu);
+}
+
+static const struct pci_device_id edu_ids[] = {
+	{ PCI_DEVICE(0x1234, 0x11e8) },
+	{}
+};
+MODULE_DEVICE_TABLE(pci, edu_ids);
+
+static struct pci_driver edu_driver = {
+	.name = "rig_edu",
+	.id_table = edu_ids,
+	.probe = edu_probe,
+	.dev_groups = edu_groups,
+};
+module_pci_driver(edu_driver);
+
+MODULE_DESCRIPTION("Driver of QEMU's edu device, for tests");
+MODULE_LICENSE("GPL");
