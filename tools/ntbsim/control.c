@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "control.h"
-#include "puppet.h"
 #include "server.h"
 
 /**
@@ -19,7 +18,8 @@
  * @in_len: how many
  * @in_cap: room for them
  * @in_seen: the first of them, in which there is no end of a line
- * @puppet: carries out this client's batch, or NULL; lines wait meanwhile
+ * @cancel: a reply is to come, and this is called if the client goes away before; further lines wait; or NULL
+ * @cancel_arg: for @cancel
  * @out: bytes that wait to be sent
  * @out_len: how many
  */
@@ -29,7 +29,8 @@ struct control_client {
 	struct control_client *next;
 	char *in;
 	size_t in_len, in_cap, in_seen;
-	struct puppet *puppet;
+	void (*cancel)(void *arg);
+	void *cancel_arg;
 	char *out;
 	size_t out_len;
 };
@@ -38,8 +39,8 @@ static void client_free(struct control_client *cl)
 {
 	struct control_client **p = &cl->ctl->clients;
 
-	if (cl->puppet)
-		puppet_cancel(cl->puppet);
+	if (cl->cancel)
+		cl->cancel(cl->cancel_arg);
 	while (*p != cl)
 		p = &(*p)->next;
 	*p = cl->next;
@@ -100,7 +101,7 @@ static bool handle_lines(struct control_client *cl)
 {
 	char *nl;
 
-	while (!cl->puppet && cl->in_seen < cl->in_len &&
+	while (!cl->cancel && cl->in_seen < cl->in_len &&
 	       (nl = memchr(cl->in + cl->in_seen, '\n',
 			    cl->in_len - cl->in_seen))) {
 		struct json_object *r;
@@ -114,7 +115,7 @@ static bool handle_lines(struct control_client *cl)
 		memmove(cl->in, cl->in + used, cl->in_len);
 		cl->in_seen = 0;
 	}
-	if (!cl->puppet)
+	if (!cl->cancel)
 		cl->in_seen = cl->in_len;
 	return cl->in_len < CONTROL_LINE_MAX;
 }
@@ -162,16 +163,18 @@ static void client_event(struct loop_src *src, uint32_t events)
 		client_free(cl);
 }
 
-void control_defer(struct control_client *cl, struct puppet *puppet)
+void control_defer(struct control_client *cl, void (*cancel)(void *arg),
+		   void *arg)
 {
-	cl->puppet = puppet;
+	cl->cancel = cancel;
+	cl->cancel_arg = arg;
 }
 
 void control_reply(void *arg, struct json_object *reply)
 {
 	struct control_client *cl = arg;
 
-	cl->puppet = NULL;
+	cl->cancel = NULL;
 	if (!queue_reply(cl, reply) || !handle_lines(cl) || !flush(cl))
 		client_free(cl);
 }

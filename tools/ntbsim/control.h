@@ -14,7 +14,6 @@
 #define CONTROL_OUT_MAX		(64 * 1024 * 1024)
 
 struct control_client;
-struct puppet;
 struct server;
 
 /**
@@ -44,8 +43,9 @@ void control_exit(struct control *c);
 struct json_object *control_request(struct server *s, const char *line,
 				    struct control_client *from);
 
-/* The request of @cl is with @puppet, and its reply comes later. */
-void control_defer(struct control_client *cl, struct puppet *puppet);
+/* The reply to @cl comes later. @cancel is called with @arg if the client goes away before. */
+void control_defer(struct control_client *cl, void (*cancel)(void *arg),
+		   void *arg);
 /* Here it is; put by this function. @arg is the &struct control_client. */
 void control_reply(void *arg, struct json_object *reply);
 

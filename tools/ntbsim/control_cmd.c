@@ -4,14 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "control.h"
+#include "control_cmd.h"
 #include "puppet.h"
 #include "server.h"
 #include "window.h"
 
-typedef struct json_object jobj;
-
-static jobj *ok(void)
+jobj *control_ok(void)
 {
 	jobj *r = json_object_new_object();
 
@@ -19,7 +17,7 @@ static jobj *ok(void)
 	return r;
 }
 
-static jobj *__attribute__((format(printf, 1, 2))) failed(const char *fmt, ...)
+jobj *control_failed(const char *fmt, ...)
 {
 	jobj *r = json_object_new_object();
 	char text[256];
@@ -72,7 +70,7 @@ static uint64_t sum_crossed(const struct server *s)
 
 static jobj *cmd_counters(struct server *s, jobj *req)
 {
-	jobj *r = ok(), *ports = json_object_new_object(), *v;
+	jobj *r = control_ok(), *ports = json_object_new_object(), *v;
 
 	add_u64(r, "crossed_read_cycles", sum_crossed(s));
 	for (int i = 0; i < s->cfg.nports; i++) {
@@ -96,7 +94,7 @@ static jobj *cmd_reset(struct server *s, jobj *req)
 {
 	(void)req;
 	reset_counters(s);
-	return ok();
+	return control_ok();
 }
 
 static jobj *cmd_link(struct server *s, jobj *req)
@@ -108,13 +106,15 @@ static jobj *cmd_link(struct server *s, jobj *req)
 	    !json_object_is_type(link, json_type_int) ||
 	    !json_object_object_get_ex(req, "up", &up) ||
 	    !json_object_is_type(up, json_type_boolean))
-		return failed("\"link\" must be a number and \"up\" true or false");
+		return control_failed("\"link\" must be a number and \"up\" true or false");
 	i = json_object_get_int64(link);
 	if (i < 0 || i >= s->cfg.nlinks)
-		return failed("there is no link %lld", (long long)i);
+		return control_failed("there is no link %lld", (long long)i);
+	/* From here on it is the operator's. */
+	flap_stop(&s->link[i].flap);
 	s->link[i].allowed = json_object_get_boolean(up);
 	link_update(&s->link[i]);
-	return ok();
+	return control_ok();
 }
 
 static jobj *window_status(const struct port *p, int win)
@@ -156,6 +156,8 @@ static jobj *port_status(const struct port *p)
 	add_int(o, "vectors", vectors);
 	add_u64(o, "dma_maps", p->dma.n);
 	add_u64(o, "held", p->out.n);
+	add_bool(o, "frozen", p->out.frozen);
+	add_u64(o, "late_bells", p->fault.nbells);
 	add_int(o, "unacknowledged", p->out.inflight);
 	add_int(o, "device_reads", p->out.waits);
 	json_object_object_add(o, "windows", wins);
@@ -164,7 +166,7 @@ static jobj *port_status(const struct port *p)
 
 static jobj *cmd_status(struct server *s, jobj *req)
 {
-	jobj *r = ok();
+	jobj *r = control_ok();
 	jobj *ports = json_object_new_array(), *links = json_object_new_array();
 
 	(void)req;
@@ -181,6 +183,7 @@ static jobj *cmd_status(struct server *s, jobj *req)
 		json_object_object_add(o, "ports", ends);
 		add_bool(o, "allowed", l->allowed);
 		add_bool(o, "up", l->up);
+		add_u64(o, "flaps_left", l->flap.plan.count);
 		json_object_array_add(links, o);
 	}
 	json_object_object_add(r, "ports", ports);
@@ -189,7 +192,7 @@ static jobj *cmd_status(struct server *s, jobj *req)
 	return r;
 }
 
-static struct port *find_port(struct server *s, jobj *req)
+struct port *control_port(struct server *s, jobj *req)
 {
 	const char *name;
 	jobj *v;
@@ -204,24 +207,29 @@ static struct port *find_port(struct server *s, jobj *req)
 	return NULL;
 }
 
+static void forget_batch(void *arg)
+{
+	puppet_cancel(arg);
+}
+
 static jobj *cmd_puppet(struct server *s, jobj *req,
 			struct control_client *from)
 {
-	struct port *port = find_port(s, req);
+	struct port *port = control_port(s, req);
 	jobj *ops, *r;
 
 	if (!port || !port->puppet)
-		return failed("\"port\" must name a puppet");
+		return control_failed("\"port\" must name a puppet");
 	if (!port->peer)
-		return failed("the puppet has no link");
+		return control_failed("the puppet has no link");
 	if (!json_object_object_get_ex(req, "ops", &ops) ||
 	    !json_object_is_type(ops, json_type_array))
-		return failed("\"ops\" must be a list");
+		return control_failed("\"ops\" must be a list");
 	if (!from || port->puppet->ops)
-		return failed("the puppet has a batch to carry out");
+		return control_failed("the puppet has a batch to carry out");
 	r = puppet_run(port->puppet, ops, control_reply, from);
 	if (!r)
-		control_defer(from, port->puppet);
+		control_defer(from, forget_batch, port->puppet);
 	return r;
 }
 
@@ -233,6 +241,17 @@ static const struct {
 	{ "reset", cmd_reset },
 	{ "link", cmd_link },
 	{ "status", cmd_status },
+	{ "faults", control_faults },
+	{ "freeze", control_freeze },
+};
+
+/* Those whose replies may come later. */
+static const struct {
+	const char *name;
+	jobj *(*fn)(struct server *s, jobj *req, struct control_client *from);
+} later[] = {
+	{ "puppet", cmd_puppet },
+	{ "flap", control_flap },
 };
 
 jobj *control_request(struct server *s, const char *line,
@@ -243,26 +262,27 @@ jobj *control_request(struct server *s, const char *line,
 
 	if (!json_object_is_type(req, json_type_object)) {
 		json_object_put(req);
-		return failed("a request is a JSON object on one line");
+		return control_failed("a request is a JSON object on one line");
 	}
 	if (!json_object_object_get_ex(req, "cmd", &cmd) ||
 	    !json_object_is_type(cmd, json_type_string)) {
 		json_object_put(req);
-		return failed("a request has a \"cmd\"");
+		return control_failed("a request has a \"cmd\"");
 	}
 	name = json_object_get_string(cmd);
-	if (!strcmp(name, "puppet")) {
-		/* The only one whose reply may come later. */
-		r = cmd_puppet(s, req, from);
-		json_object_put(req);
-		return r;
+	for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++) {
+		if (!strcmp(later[i].name, name)) {
+			r = later[i].fn(s, req, from);
+			json_object_put(req);
+			return r;
+		}
 	}
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (!strcmp(commands[i].name, name))
 			r = commands[i].fn(s, req);
 	}
 	if (!r)
-		r = failed("unknown command \"%s\"", name);
+		r = control_failed("unknown command \"%s\"", name);
 	json_object_put(req);
 	return r;
 }

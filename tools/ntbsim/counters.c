@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "counters.h"
+#include "fault.h"
 
 struct field {
 	const char *name;
@@ -69,6 +70,7 @@ struct json_object *counters_json(const struct port_counters *pc)
 	static const char * const names[NUM_WINDOWS] = { "bar2", "bar4" };
 	struct json_object *obj = json_object_new_object();
 	struct json_object *wins = json_object_new_object();
+	struct json_object *faults = json_object_new_object();
 
 	for (int i = 0; i < NUM_WINDOWS; i++) {
 		struct json_object *w = json_object_new_object();
@@ -85,5 +87,9 @@ struct json_object *counters_json(const struct port_counters *pc)
 			       array(pc->doorbell_bits, NUM_DOORBELLS));
 	json_object_object_add(obj, "spad_peer_write",
 			       array(pc->spad_peer_write, NUM_SPADS));
+	for (int i = 0; i < NUM_FAULTS; i++)
+		json_object_object_add(faults, fault_names[i],
+				       json_object_new_uint64(pc->faults[i]));
+	json_object_object_add(obj, "faults", faults);
 	return obj;
 }

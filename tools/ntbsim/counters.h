@@ -12,6 +12,7 @@
 #define NUM_WINDOWS	2
 #define NUM_SPADS	16
 #define NUM_DOORBELLS	32
+#define NUM_FAULTS	8
 
 /**
  * struct window_counters - accesses through one window
@@ -86,6 +87,7 @@ struct window_counters {
  * @config_writes: likewise
  * @resets: of the device by its guest
  * @connects: clients that came
+ * @faults: injected into what it sends, by kind; flaps at the link's first port
  */
 struct port_counters {
 	struct window_counters win[NUM_WINDOWS];
@@ -109,6 +111,7 @@ struct port_counters {
 	uint64_t config_writes;
 	uint64_t resets;
 	uint64_t connects;
+	uint64_t faults[NUM_FAULTS];
 };
 
 /* One port's counters as a JSON object. */

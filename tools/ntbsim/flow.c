@@ -39,7 +39,7 @@ static void run(struct port *src)
 {
 	struct flow *f = &src->out;
 
-	while (f->n && flow_exec(src, op_at(f, 0)))
+	while (f->n && !f->frozen && flow_exec(src, op_at(f, 0)))
 		pop(f);
 }
 
@@ -92,7 +92,7 @@ static bool hold(struct port *src, const struct flow_op *op)
  */
 static int submit(struct port *src, const struct flow_op *op)
 {
-	if (!src->out.n && flow_exec(src, op))
+	if (!src->out.n && !src->out.frozen && flow_exec(src, op))
 		return 0;
 	return hold(src, op) ? 1 : -1;
 }
@@ -199,7 +199,7 @@ static bool read_memory(struct port *src, const struct flow_op *op,
 			const struct route *r, void *buf)
 {
 	/* A read pushes the writes before it: what is held must land first. */
-	if (src->out.n && !circle_closes(src)) {
+	if ((src->out.n || src->out.frozen) && !circle_closes(src)) {
 		memset(buf, 0xff, op->len);
 		return hold_read(src, op);
 	}
@@ -237,7 +237,7 @@ bool flow_read(struct port *src, unsigned int win, uint64_t off, void *buf,
 			 (unsigned long long)r.addr);
 		return true;
 	}
-	if (src->out.n || dmareq_full(&src->peer->req))
+	if (src->out.n || src->out.frozen || dmareq_full(&src->peer->req))
 		return hold_read(src, &op);
 	if (!flow_send_read(src, &op, &r))
 		return true;
@@ -291,10 +291,18 @@ uint32_t flow_spad_read(struct port *src, unsigned int i)
 	return v;
 }
 
+void flow_freeze(struct port *src, bool on)
+{
+	src->out.frozen = on;
+	run(src);
+	puppet_kick(src->puppet);
+}
+
 void flow_purge(struct port *src)
 {
 	struct flow *f = &src->out;
 
+	fault_purge(&src->fault);
 	while (f->n) {
 		const struct flow_op *op = op_at(f, 0);
 

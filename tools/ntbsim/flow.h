@@ -43,6 +43,7 @@ struct port;
  * @bytes: data that they hold, over and above the ring
  * @inflight: writes sent to the peer's client and not yet acknowledged
  * @waits: device reads that wait, be they held or sent
+ * @frozen: hold everything
  */
 struct flow {
 	struct flow_op *ops;
@@ -50,6 +51,7 @@ struct flow {
 	size_t bytes;
 	unsigned int inflight;
 	unsigned int waits;
+	bool frozen;
 };
 
 void flow_write(struct port *src, unsigned int win, uint64_t off,
@@ -72,6 +74,12 @@ void flow_doorbell(struct port *src, unsigned int bit);
 void flow_spad_write(struct port *src, unsigned int i, uint32_t v,
 		     uint32_t mask);
 uint32_t flow_spad_read(struct port *src, unsigned int i);
+
+/* Hold all that @src sends from now on, or let it go. */
+void flow_freeze(struct port *src, bool on);
+
+/* A doorbell arrives, late or not. */
+void flow_ring(struct port *src, unsigned int bit);
 
 /* Drop what is held; the requester is gone or was reset. */
 void flow_purge(struct port *src);

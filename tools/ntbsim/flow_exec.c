@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What operations do when their turn has come. Every write, doorbell and device read takes effect in
- * flow_exec(), be it at once or after it was held: faults, when they come, are injected there.
+ * flow_exec(), be it at once or after it was held: that is where fault.c is asked.
  */
 #include <string.h>
 
@@ -149,11 +149,19 @@ static bool exec_doorbell(struct port *src, const struct flow_op *op)
 {
 	if (src->out.inflight)
 		return false;
+	if (!fault_bell(&src->fault, op->index)) {
+		flow_ring(src, op->index);
+		fault_bell_rang(&src->fault);
+	}
+	return true;
+}
+
+void flow_ring(struct port *src, unsigned int bit)
+{
 	if (!flow_link_is_up(src))
 		src->cnt.doorbells_dropped++;
-	else if (!gen3_set_status(src->peer, op->index))
+	else if (!gen3_set_status(src->peer, bit))
 		src->cnt.doorbells_merged++;
-	return true;
 }
 
 uint32_t flow_merge(uint32_t old, const struct flow_op *op)
@@ -166,7 +174,8 @@ uint32_t flow_merge(uint32_t old, const struct flow_op *op)
 
 static bool exec_spad(struct port *src, const struct flow_op *op)
 {
-	uint32_t *reg;
+	struct flow_op as_sent = *op;
+	uint32_t *reg, v;
 
 	if (src->out.inflight)
 		return false;
@@ -175,7 +184,11 @@ static bool exec_spad(struct port *src, const struct flow_op *op)
 		return true;
 	}
 	reg = &src->peer->regs.spad[op->index];
-	*reg = flow_merge(*reg, op);
+	memcpy(&v, as_sent.small, sizeof(v));
+	if (fault_spad(&src->fault, op->index, &v))
+		return true;
+	memcpy(as_sent.small, &v, sizeof(v));
+	*reg = flow_merge(*reg, &as_sent);
 	puppet_kick(src->peer->puppet);
 	return true;
 }

@@ -13,6 +13,7 @@ void link_init(struct link *link, struct port *a, struct port *b)
 	a->link = b->link = link;
 	a->peer = b;
 	b->peer = a;
+	flap_init(&link->flap, link);
 }
 
 static bool should_be_up(const struct link *link)
@@ -36,6 +37,7 @@ void link_update(struct link *link)
 	if (up == link->up)
 		return;
 	link->up = up;
+	link->changed_us = fault_now();
 	log_info("link %s-%s is %s", link->end[0]->cfg->name,
 		 link->end[1]->cfg->name, up ? "up" : "down");
 	for (int i = 0; i < 2; i++) {

@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+#include "flap.h"
+
 struct port;
 
 /**
@@ -15,11 +17,15 @@ struct port;
  * @end: both ports
  * @allowed: the operator permits it
  * @up: its state
+ * @changed_us: when that changed last, in microseconds of the monotonic clock
+ * @flap: makes it flap
  */
 struct link {
 	struct port *end[2];
 	bool allowed;
 	bool up;
+	uint64_t changed_us;
+	struct flap flap;
 };
 
 void link_init(struct link *link, struct port *a, struct port *b);

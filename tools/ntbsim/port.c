@@ -76,6 +76,7 @@ int port_init(struct port *port, const struct port_config *cfg,
 	for (int i = 0; i < PORT_VECTORS; i++)
 		port->irq_fd[i] = -1;
 	dmareq_init(&port->req);
+	fault_init(&port->fault, port);
 	reset_registers(port);
 	if (!cfg->puppet)
 		return 0;
@@ -95,6 +96,7 @@ void port_exit(struct port *port)
 		flow_purge(port);
 		dma_unmap_all(&port->dma);
 	}
+	fault_exit(&port->fault);
 	if (port->listen.fd >= 0) {
 		loop_del(port->loop, &port->listen);
 		close(port->listen.fd);

@@ -25,6 +25,7 @@
 #include "counters.h"
 #include "dma.h"
 #include "dmareq.h"
+#include "fault.h"
 #include "flow.h"
 #include "intel_gen3.h"
 #include "loop.h"
@@ -54,6 +55,7 @@ struct puppet;
  * @regs: register BAR
  * @dma: what the client mapped
  * @out: what goes to the peer
+ * @fault: what happens to it
  * @req: requests to this port's client
  * @irq_fd: eventfds of the vectors, or -1
  * @memory_fd: the guest's memory file, or -1
@@ -78,6 +80,7 @@ struct port {
 	struct gen3 regs;
 	struct dma_space dma;
 	struct flow out;
+	struct fault fault;
 	struct dmareq_table req;
 	int irq_fd[PORT_VECTORS];
 	int memory_fd;

@@ -191,6 +191,8 @@ int server_listen(struct server *s, char *err, int errlen)
 void server_exit(struct server *s)
 {
 	control_exit(&s->control);
+	for (int i = 0; i < s->cfg.nlinks; i++)
+		flap_exit(&s->link[i].flap);
 	for (int i = 0; i < s->cfg.nports; i++)
 		port_exit(&s->port[i]);
 	loop_exit(&s->loop);

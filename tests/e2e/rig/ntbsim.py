@@ -82,6 +82,28 @@ class Ntbsim:
     def link(self, up, link=0):
         return self.request("link", link=link, up=up)
 
+    def faults(self, **plan):
+        """What is to go wrong from now on; without arguments, nothing. README.md of ntbsim has the keys."""
+        return self.request("faults", **plan)
+
+    def freeze(self, port, on):
+        """Hold all that a port's guest sends, or let it go."""
+        return self.request("freeze", port=port, on=on)
+
+    def flap(self, count, every=0.02, down=0.01, seed=0, wait=True, timeout=300):
+        """Take the link down and up again count times; times in seconds, as README.md of ntbsim says."""
+        self._control.settimeout(timeout)
+        try:
+            return self.request("flap", count=count, every_us=int(every * 1e6), down_us=int(down * 1e6), seed=seed,
+                                wait=wait)
+        finally:
+            self._control.settimeout(20)
+
+    def injected(self):
+        """How many faults of each kind there were, over all ports."""
+        ports = self.counters()["ports"].values()
+        return {kind: sum(p["out"]["faults"][kind] for p in ports) for kind in next(iter(ports))["out"]["faults"]}
+
     @property
     def running(self):
         return bool(self.process and self.process.running)
