@@ -59,7 +59,7 @@ kernel_to_boot()
 {
 	local name=$1
 	step "image-$name" "$(stamp_of "debs-$name")" unpack_image "$name"
-	step "ntb-$name" "$(text unpack_source write_env) $NTB_OPTIONS $(stamp_of "headers-$name")" build_ntb "$name"
+	step "ntb-$name" "$(text unpack_source out_of_tree write_env) $NTB_OPTIONS $(stamp_of "headers-$name")" build_ntb "$name"
 	guest_modules "$name" "image-$name" "ntb-$name"
 }
 

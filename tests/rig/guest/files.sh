@@ -12,7 +12,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 programs='bash nvme fio lspci setpci mkfs.ext4 e2fsck tune2fs ip ss ethtool kmod strace
 	lsblk blkid mount umount findmnt losetup dmesg flock taskset chrt lscpu fallocate
 	unshare nsenter ps top free vmstat pgrep pkill sysctl hdparm stat dd od cmp sha256sum
-	timeout'
+	timeout iperf3'
 
 mkdir -p "$dir"/{dev,proc,sys,run,tmp,root,mnt,etc,var/lib,var/log,usr/bin,usr/sbin,usr/lib,usr/lib64,usr/share/misc}
 for link in bin sbin lib lib64; do
