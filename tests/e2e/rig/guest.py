@@ -22,7 +22,7 @@ from .qmp import Qmp
 
 # Emulation on busy cores is slow in bursts: stalls are found, but later than by default.
 APPEND = "console=ttyS0 loglevel=7 panic=-1 rcupdate.rcu_cpu_stall_timeout=100 watchdog_thresh=50"
-BOOT_TIMEOUT = {"checking": 180}
+BOOT_TIMEOUT = {"checking": 360}
 BOUNCE = 64 << 20
 ERRNO_OF = {os.strerror(n): n for n in errno.errorcode}
 
@@ -98,7 +98,7 @@ class Guest:
         return self
 
     def wait_ready(self, timeout=None):
-        timeout = timeout or BOOT_TIMEOUT.get(self.kernel.name, 90)
+        timeout = timeout or BOOT_TIMEOUT.get(self.kernel.name, 240)
         self.agent.wait_hello(1, timeout)
         return self
 
@@ -123,7 +123,7 @@ class Guest:
         before = self.agent.hellos
         self.qmp.command("set-action", reboot="reset")
         self.qmp.command("system_reset")
-        self.agent.wait_hello(before + 1, BOOT_TIMEOUT.get(self.kernel.name, 90))
+        self.agent.wait_hello(before + 1, BOOT_TIMEOUT.get(self.kernel.name, 240))
 
     @property
     def running(self):
