@@ -54,6 +54,9 @@ rig:
 ntbsim:
 	+$(MAKE) -C tools/ntbsim
 
+tool:
+	+$(MAKE) -C tools/devlend
+
 modules-%:
 	$(RIG)/build-modules.sh $* $(if $(W),W=$(W)) $(if $(C),C=$(C))
 
@@ -94,6 +97,7 @@ help:
 	@echo 'modules          the three kernel modules, for the running kernel, or:'
 	@echo '                 KDIR=<kernel build tree> NTB_SYMVERS=<Module.symvers of its NTB drivers>'
 	@echo 'modules_install  install them'
+	@echo 'tool             the command line tool, build/tool/devlend (libjson-c-dev, libpci-dev)'
 	@echo 'demo             two virtual hosts: lend an NVMe drive, use it, give it back (root)'
 	@echo 'check            everything below, on all supported kernels (root)'
 	@echo 'rig              fetch and build what demo and check need, into /var/cache/devlend (root)'
@@ -105,4 +109,4 @@ help:
 	@echo 'fuzz             the pure code in user space, FUZZ_SECONDS=60 each; with libFuzzer where clang has it'
 	@echo 'clean            remove what was built; the rig stays ("tests/rig/setup.sh clean")'
 
-.PHONY: modules modules_install kernel-usable rig ntbsim demo check kunit e2e lint fuzz clean help
+.PHONY: modules modules_install kernel-usable rig ntbsim tool demo check kunit e2e lint fuzz clean help

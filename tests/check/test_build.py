@@ -42,7 +42,8 @@ def test_no_kernel_tree(command, tmp_path):
     assert f"devlend: no kernel build tree in {tmp_path}" in done.stdout
 
 
-def test_ntbsim_builds(command):
-    done = command("make", "-s", "-C", "tools/ntbsim")
+@pytest.mark.parametrize("tool", ("ntbsim", "devlend"))
+def test_tool_builds(command, tool):
+    done = command("make", "-s", "-C", f"tools/{tool}")
     assert done.returncode == 0, done.stdout
     assert not done.stdout.strip()

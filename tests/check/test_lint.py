@@ -10,6 +10,8 @@ from rig import paths
 SCRIPTS = paths.CACHE / "kernels/checking/build/scripts"
 KERNEL_FOLDERS = ("include", "common", "lender", "borrower", "tests/kunit")
 
+TOOL_FOLDER = "tools/devlend"
+
 # Types of checkpatch that are wrong about something, by file (or "*") and why.
 EXCEPT = {
     "*": ("CONST_STRUCT",		# a macro stands for const where the kernel allows it
@@ -22,6 +24,10 @@ EXCEPT = {
     # initialisers of tables
     "tests/kunit/plan_fixture.h": ("MACRO_ARG_REUSE",),
 }
+# What differs in user space: attributes are the compiler's, argp wants positive errnos, texts for people are long,
+# and a function is called as what it is about.
+USER_SPACE = ("PREFER_DEFINED_ATTRIBUTE_MACRO", "USE_NEGATIVE_ERRNO", "SPLIT_STRING", "EMBEDDED_FUNCTION_NAME",
+              "MACRO_ARG_REUSE")
 # The form of tracepoints is the kernel's own, and checkpatch knows it only in its own folders.
 TRACE = ("COMPLEX_MACRO", "MACRO_ARG_REUSE", "OPEN_ENDED_LINE", "PARENTHESIS_ALIGNMENT", "SPACING")
 
@@ -39,18 +45,20 @@ def silent(done):
 
 
 KERNEL_CODE = [name for name in tracked(".c", ".h") if name.startswith(KERNEL_FOLDERS)]
+TOOL_CODE = [name for name in tracked(".c", ".h") if name.startswith(TOOL_FOLDER)]
 
 
-@pytest.mark.parametrize("name", KERNEL_CODE)
+@pytest.mark.parametrize("name", KERNEL_CODE + TOOL_CODE)
 def test_checkpatch(command, name):
     ignore = EXCEPT["*"] + EXCEPT.get(name, ()) + (TRACE if name.endswith("/trace.h") else ())
+    ignore += USER_SPACE if name in TOOL_CODE else ()
     done = command("perl", SCRIPTS / "checkpatch.pl", "--ignore", ",".join(ignore), "-f", name)
     silent(done)
 
 
-@pytest.mark.parametrize("folder", KERNEL_FOLDERS)
+@pytest.mark.parametrize("folder", KERNEL_FOLDERS + (TOOL_FOLDER,))
 def test_kernel_doc(command, folder):
-    files = [name for name in KERNEL_CODE if name.startswith(folder)]
+    files = [name for name in KERNEL_CODE + TOOL_CODE if name.startswith(folder)]
     done = command("perl", SCRIPTS / "kernel-doc", "-none", *files)
     silent(done)
 

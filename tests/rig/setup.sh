@@ -29,8 +29,8 @@ export DEBIAN_FRONTEND=noninteractive
 # shellcheck source=lib/image.sh
 . "$RIG/lib/image.sh"
 
-HOST_PACKAGES='debootstrap gcc make libc6-dev pkg-config libjson-c-dev libcmocka-dev python3 python3-pytest python3-pytest-xdist
-	rsync cpio kmod procps xz-utils zstd util-linux'
+HOST_PACKAGES='debootstrap gcc make libc6-dev pkg-config libjson-c-dev libpci-dev libcmocka-dev python3 python3-pytest
+	python3-pytest-xdist python3-jsonschema groff-base rsync cpio kmod procps xz-utils zstd util-linux'
 
 missing_host_packages()
 {

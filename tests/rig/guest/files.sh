@@ -13,6 +13,8 @@ programs='bash nvme fio lspci setpci mkfs.ext4 e2fsck tune2fs ip ss ethtool kmod
 	lsblk blkid mount umount findmnt losetup dmesg flock taskset chrt lscpu fallocate
 	unshare nsenter ps top free vmstat pgrep pkill sysctl hdparm stat dd od cmp sha256sum
 	timeout iperf3'
+# of programs that tests bring along: the devlend tool
+libraries='libjson-c.so.5 libpci.so.3'
 
 mkdir -p "$dir"/{dev,proc,sys,run,tmp,root,mnt,etc,var/lib,var/log,usr/bin,usr/sbin,usr/lib,usr/lib64,usr/share/misc}
 for link in bin sbin lib lib64; do
@@ -34,6 +36,11 @@ for name in $programs; do
 	for lib in $(ldd "$path" 2>/dev/null | grep -oE '/[^ )]+' || true); do
 		copy "$(readlink -f "$(dirname "$lib")")/$(basename "$lib")"
 	done
+done
+for name in $libraries; do
+	path=$(ldconfig -p | awk -v name="$name" '$1 == name { print $NF; exit }')
+	[ -n "$path" ] || { echo "no $name" >&2; exit 1; }
+	copy "$(readlink -f "$(dirname "$path")")/$name"
 done
 for name in modprobe insmod rmmod lsmod modinfo depmod; do
 	ln -sf ../bin/kmod "$dir/usr/sbin/$name"

@@ -1,0 +1,610 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The devlend tool on fake hosts (fake_host.py), built with the address and undefined-behaviour sanitizers.
+
+What it writes, says and answers: to programs as tools/devlend/schema.json has it, to people one line for
+each mistake. That the kernel does as the fakes do is shown by tests/e2e/test_tool.py.
+"""
+
+import errno
+import functools
+import json
+import os
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+from rig import paths
+
+from fake_host import BUS, DRIVER, E1000E, PEER, FakeHost
+
+TOOL = paths.TOP / "tools/devlend"
+BINARY = paths.BUILD / "tool/devlend-san"
+SHIM = paths.BUILD / "tool/fake_kernel.so"
+DRIVE = "0000:00:06.0"
+CARD = "0000:00:07.0"
+OFFERED = "0000:3b:00.0"
+OK, FAILED, USAGE, MODULES, NOT_FOUND, RIGHTS, BUSY, LINK, TIMEOUT, IMPOSSIBLE = range(10)
+REASONS = ("ok", "failed", "usage", "modules", "not-found", "rights", "busy", "link", "timeout", "impossible")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def built():
+    """The tool, and what stands between it and the fake kernel."""
+    subprocess.run(["make", "-s", "-C", TOOL, "ASAN=1"], check=True)
+    subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", SHIM,
+                    paths.TOP / "tests/check/fake_kernel.c", "-ldl"], check=True)
+
+
+@pytest.fixture
+def host():
+    """A host with the modules loaded, a drive and a card; another user than root can look at it."""
+    with tempfile.TemporaryDirectory(prefix="devlend-tool-") as root:
+        Path(root).chmod(0o755)
+        fake = FakeHost(Path(root) / "host").modules()
+        fake.drive(DRIVE)
+        fake.card(CARD)
+        yield fake
+
+
+class Said:
+    """What a run of the tool left."""
+
+    def __init__(self, done):
+        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+
+    @property
+    def line(self):
+        """The one line of a refusal."""
+        lines = self.err.splitlines()
+        assert len(lines) == 1 and lines[0].startswith("devlend: "), self.err
+        assert not self.out
+        return lines[0]
+
+
+@functools.cache
+def preloaded():
+    """The sanitizer comes first: it says so itself."""
+    asan = subprocess.run(["gcc", "-print-file-name=libasan.so"], check=True, capture_output=True, text=True).stdout
+    return f"{asan.strip()} {SHIM}"
+
+
+def environment(host):
+    """That of the tool on a fake host."""
+    return dict(os.environ, DEVLEND_SYSROOT=str(host.root), LD_PRELOAD=preloaded(),
+                ASAN_OPTIONS="exitcode=99", UBSAN_OPTIONS="exitcode=99:halt_on_error=1", LC_ALL="C")
+
+
+def devlend(host, *argv, **options):
+    """Run the tool."""
+    done = subprocess.run([str(BINARY), *argv], env=environment(host), capture_output=True, text=True, check=False,
+                          timeout=60, stdin=subprocess.DEVNULL, **options)
+    assert done.returncode != 99 and "Sanitizer" not in done.stderr, done.stderr
+    return Said(done)
+
+
+class Running:
+    """The tool at work: what it waits for is heard, and then changed."""
+
+    def __init__(self, host, *argv):
+        self.process = subprocess.Popen([str(BINARY), *argv], env=environment(host), stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.heard = ""
+
+    def hear(self, text):
+        """Until it says so on stderr."""
+        while text not in self.heard:
+            line = self.process.stderr.readline()
+            assert line, f"no {text!r} in {self.heard}"
+            self.heard += line
+
+    def end(self):
+        """Its end, as devlend() gives it."""
+        out, err = self.process.communicate(timeout=60)
+        return Said(subprocess.CompletedProcess([], self.process.returncode, out, self.heard + err))
+
+
+def hold(host, path):
+    """Have writes to a file block; returns a function that waits until one does, acts, and lets it go on."""
+    held, begun = host.put(f"{path}.hold", ""), host.root / f"{path}.begun"
+
+    def let_go(act):
+        end = time.monotonic() + 30
+        while not begun.exists():
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        act()
+        held.unlink()
+    return let_go
+
+
+def schema():
+    """The schema of all documents."""
+    return json.loads((TOOL / "schema.json").read_text())
+
+
+def document(host, *argv, **options):
+    """Run the tool with --json: (status, document that fits the schema)."""
+    said = devlend(host, *argv, "--json", **options)
+    assert not said.err
+    made = json.loads(said.out)
+    jsonschema.validate(made, schema())
+    assert made["command"] == argv[0]
+    return said.status, made
+
+
+def fail_with(host, path, code, log=""):
+    """Have the next writes to a file fail."""
+    host.put(f"{path}.errno", str(getattr(errno, code)))
+    if log:
+        host.put(f"{path}.log", log)
+
+
+# The command line
+
+
+def test_no_verb_and_wrong_verb(host):
+    assert devlend(host).status == USAGE
+    assert 'no verb "frob"' in devlend(host, "frob").err
+    assert devlend(host, "frob").status == USAGE
+    assert devlend(host, "list", "extra").status == USAGE
+    assert devlend(host, "list", "--force").status == USAGE
+    assert devlend(host, "borrow", "--slot", "256", "x").status == USAGE
+    assert devlend(host, "lend", "--wait=-1", DRIVE).status == USAGE
+    assert devlend(host, "--help").status == OK
+
+
+def test_nothing_named(host):
+    for verb in ("lend", "reclaim", "borrow", "return"):
+        said = devlend(host, verb)
+        assert said.status == USAGE and f"{verb} what?" in said.line
+
+
+@pytest.mark.parametrize("text", ["class", "class=", "class=1", "class=0108021", "class=zz", "id=8086", "id=x:y",
+                                  "slot=3b:20.0", "slot=::.9", "driver=", "colour=red", "id=10000:"])
+def test_wrong_filter(host, text):
+    said = devlend(host, "lend", "--filter", text)
+    assert said.status == USAGE and "want class=0108" in said.err
+
+
+def test_json_before_the_verb(host):
+    said = devlend(host, "--json", "list")
+    assert json.loads(said.out)["command"] == "list"
+
+
+# Modules, rights, links
+
+
+def test_modules_are_not_loaded(tmp_path):
+    host = FakeHost(tmp_path / "bare")
+    for verb, argument, remedy in (("lend", DRIVE, "modprobe devlend_lender"),
+                                   ("reclaim", DRIVE, "modprobe devlend_lender"),
+                                   ("borrow", OFFERED, "modprobe devlend_borrower"),
+                                   ("return", "8000", "modprobe devlend_borrower"),
+                                   ("list", None, "modprobe -a devlend_lender devlend_borrower")):
+        argv = [verb] + ([argument] if argument else [])
+        said = devlend(host, *argv)
+        assert said.status == MODULES and remedy in said.line
+        status, made = document(host, *argv)
+        assert status == MODULES
+        assert made["error"]["status"] == MODULES and made["error"]["reason"] == "modules"
+
+
+def test_rights(host):
+    """Another user than root gets one line, and nothing is written."""
+    name = host.offer()
+    lease = host.lease(host.offer("0000:3c:00.0", "lent"))
+    host.lent("0000:00:08.0")
+    for path in (f"{DRIVER}/lend", f"{DRIVER}/reclaim", f"{BUS}/{name}/borrow", f"{BUS}/{lease}/return"):
+        (host.root / path).chmod(0o200)
+    for argv in (("lend", DRIVE), ("reclaim", "0000:00:08.0"), ("borrow", name), ("return", lease)):
+        said = devlend(host, *argv, user=65534)
+        assert said.status == RIGHTS and "root" in said.line, argv
+    assert devlend(host, "list", user=65534).status == OK
+
+
+@pytest.mark.parametrize("state, remedy", [("down", "cabled"), ("hello", "load devlend_core on it"),
+                                           ("incompatible", "one version of devlend on both"), ("gone", "gone")])
+def test_borrow_without_a_link(host, state, remedy):
+    host.link(state)
+    said = devlend(host, "borrow", OFFERED)
+    assert said.status == LINK and remedy in said.line
+
+
+def test_borrow_without_an_ntb(host):
+    assert "load its driver" in devlend(host, "borrow", OFFERED).line
+    (host.root / "sys/bus/ntb/drivers/ntb_transport").mkdir(parents=True)
+    host.link_to("sys/bus/ntb/devices/0000:00:05.0/driver", "sys/bus/ntb/drivers/ntb_transport")
+    said = devlend(host, "borrow", OFFERED)
+    assert said.status == LINK and "ntb_transport has the NTB; rmmod ntb_transport" in said.line
+
+
+# List
+
+
+def test_list(host):
+    host.link()
+    host.lent(DRIVE, "borrowed", PEER)
+    host.lease(host.offer("0000:3c:00.0", "lent"))
+    host.offer()
+    out = devlend(host, "list").out
+    assert [line.split()[0] for line in out.splitlines()] == [
+        "LENT", DRIVE, "BORROWED", "lease-8000", "OFFERED", "offer-4c4c4544-0000:3b:00.0", "offer-4c4c4544-0000:3c:00.0"]
+    assert f"{DRIVE}  borrowed  4c4c4544" in out
+    assert "nvme1n1" in out and "QEMU NVM Express Controller" in out and "8000:00:00.0" in out
+
+
+def test_list_json(host):
+    link = host.link()
+    host.lent(DRIVE, "borrowed", PEER)
+    host.attributes(f"sys/devices/pci0000:00/{DRIVE}/lent-{DRIVE}", since=1700000000)
+    host.lease(host.offer("0000:3c:00.0", "lent", link=link))
+    status, made = document(host, "list")
+    assert status == OK
+    lent, borrowed, offered = made["lent"][0], made["borrowed"][0], made["offered"][0]
+    assert (lent["device"], lent["state"], lent["peer"], lent["since"]) == (DRIVE, "borrowed", PEER, 1700000000)
+    assert lent["ids"]["class"] == "010802" and lent["name"] == "Red Hat, Inc. QEMU NVM Express Controller"
+    assert lent["class_name"] == "Non-Volatile memory controller"
+    assert (borrowed["lease"], borrowed["pci"], borrowed["driver"]) == ("lease-8000", "8000:00:00.0", "nvme")
+    assert borrowed["disks"] == ["nvme1n1"] and borrowed["since"] is None and borrowed["device"] == "0000:3c:00.0"
+    assert offered["link"] == "link0" and offered["bar_sizes"][0] == 16384 and offered["host"] == PEER
+
+
+def test_list_of_nothing_and_filters(host):
+    status, made = document(host, "list")
+    assert (status, made["lent"], made["borrowed"], made["offered"]) == (OK, [], [], [])
+    host.offer()
+    host.offer("0000:3d:00.0", ids=E1000E)
+    for text, count in (("class=02", 1), ("class=0108xx", 1), ("class=03", 0), ("id=8086:", 1), ("id=:0010", 1),
+                        ("slot=3b:", 1), ("slot=00.0", 2), ("slot=0001::", 0), ("slot=.1", 0), ("host=4C4C", 2),
+                        ("host=4d", 0), ("class=02,id=1b36:", 0)):
+        assert len(document(host, "list", "--filter", text)[1]["offered"]) == count, text
+
+
+# Lend
+
+
+def test_lend(host):
+    said = devlend(host, "lend", "00:06.0")
+    assert (said.status, said.err) == (OK, "")
+    assert said.out == f"{DRIVE}: lent (Red Hat, Inc. QEMU NVM Express Controller)\n"
+    assert host.read(f"{DRIVER}/lend") == DRIVE
+
+
+@pytest.mark.parametrize("name", ["/dev/nvme0n1", "nvme0n1p1", "nvme0", DRIVE])
+def test_lend_by_other_names(host, name):
+    assert devlend(host, "lend", name).status == OK
+    assert host.read(f"{DRIVER}/lend") == DRIVE
+
+
+def test_lend_no_reset(host):
+    assert devlend(host, "lend", "--no-reset", DRIVE).status == OK
+    assert host.read(f"{DRIVER}/lend") == f"{DRIVE} force"
+
+
+def test_lend_dry_run(host):
+    assert "would be lent" in devlend(host, "lend", "-n", DRIVE).out
+    status, made = document(host, "lend", "-n", DRIVE)
+    assert (status, made["dry_run"], made["results"][0]["done"]) == (OK, True, True)
+    assert host.read(f"{DRIVER}/lend") == ""
+
+
+def test_lend_what_is_not_there(host):
+    for name, status, text in (("0000:00:1e.0", NOT_FOUND, "lspci -D"), ("0000:00:20.0", USAGE, "not an address"),
+                               ("nvme7n1", NOT_FOUND, "no PCI device"), ("/dev/disk/by-id/x", NOT_FOUND, "no PCI")):
+        said = devlend(host, "lend", name)
+        assert said.status == status and text in said.line, name
+    host.lent(DRIVE)
+    said = devlend(host, "lend", DRIVE)
+    assert said.status == BUSY and "already lent" in said.line
+
+
+def mounted(host):
+    host.put("proc/self/mountinfo", "36 22 259:1 / /srv/my\\040data rw shared:1 - ext4 /dev/nvme0n1p1 rw\n")
+
+
+def mounted_elsewhere(host):
+    (host.root / "proc/77/ns").mkdir(parents=True)
+    os.symlink("mnt:[4026532000]", host.root / "proc/77/ns/mnt")
+    host.put("proc/77/mountinfo", "36 22 0:45 / /data rw - btrfs /dev/nvme0n1 rw\n")
+
+
+def swapped(host):
+    host.put("proc/swaps", "Filename\tType\n/dev/nvme0n1p1 partition 1000 0 -2\n")
+
+
+def in_volume_group(host):
+    host.put(f"sys/class/block/nvme0n1p1/holders/dm-0/dev", "253:0\n")
+    host.put("sys/class/block/dm-0/dm/name", "vg-root\n")
+
+
+def in_raid(host):
+    host.put(f"sys/class/block/nvme0n1/holders/md127/dev", "9:127\n")
+
+
+def behind_loop(host):
+    host.put("sys/block/loop3/loop/backing_file", "/dev/nvme0n1\n")
+
+
+def member(host):
+    host.put("run/udev/data/b259:1", "I:1\nE:ID_FS_TYPE=linux_raid_member\nE:ID_FS_USAGE=raid\n")
+
+
+def opened(host):
+    (host.root / "proc/812/fd").mkdir(parents=True)
+    os.symlink("/dev/nvme0n1", host.root / "proc/812/fd/5")
+    host.put("proc/812/comm", "qemu\n")
+
+
+def multipath(host):
+    """The drive is elsewhere; below the controller is only a hidden path."""
+    controller = f"sys/devices/pci0000:00/{DRIVE}/nvme/nvme0"
+    host.remove("sys/class/block/nvme0n1")
+    host.remove("sys/class/block/nvme0n1p1")
+    host.remove(f"{controller}/nvme0n1")
+    host.attributes(f"{controller}/nvme0c0n1", hidden=1)
+    host.link_to(f"{controller}/nvme0c0n1/subsystem", "sys/class/block")
+    disk = host.block("sys/devices/virtual/nvme-subsystem/nvme-subsys0", "nvme0n1", "259:0")
+    host.block(disk, "nvme0n1p1", "259:1", partition=1)
+    mounted(host)
+
+
+@pytest.mark.parametrize("use, text", [
+    (mounted, "nvme0n1p1 is mounted on /srv/my data; umount"), (mounted_elsewhere, "nvme0n1 is mounted on /data"),
+    (swapped, "swapoff /dev/nvme0n1p1"), (in_volume_group, "nvme0n1p1 is part of vg-root (dm-0"),
+    (in_raid, "mdadm --stop /dev/md127"), (behind_loop, "losetup -d /dev/loop3"), (member, "linux_raid_member"),
+    (opened, "opened by qemu (process 812)"), (multipath, "nvme0n1p1 is mounted")])
+def test_lend_what_is_in_use(host, use, text):
+    """Refused with how it is in use and what ends that; --force lends it; an idle one is lent."""
+    assert devlend(host, "lend", "-n", DRIVE).status == OK
+    use(host)
+    said = devlend(host, "lend", DRIVE)
+    assert said.status == BUSY and text in said.line and said.line.endswith("or --force")
+    assert host.read(f"{DRIVER}/lend") == ""
+    status, made = document(host, "lend", DRIVE)
+    assert status == BUSY and text in made["results"][0]["error"]["message"]
+    assert devlend(host, "lend", "--force", DRIVE).status == OK
+    assert host.read(f"{DRIVER}/lend") == DRIVE
+
+
+def test_lend_an_interface_that_is_up(host):
+    assert devlend(host, "lend", "-n", "eth0").status == OK
+    host.attributes("sys/class/net/eth0", flags="0x1003")
+    said = devlend(host, "lend", CARD)
+    assert said.status == BUSY and "ip link set eth0 down" in said.line
+
+
+def test_lend_many(host):
+    """By class: bridges, what is lent and what is borrowed are left out, a refusal does not stop the rest."""
+    host.pci("0000:00:00.0", ("8086", "29c0", "060000"), None)
+    host.drive("0000:00:08.0", "nvme2", 16)
+    host.drive("0000:00:09.0", "nvme3", 24)
+    host.lent("0000:00:09.0")
+    host.lease(host.offer(state="lent"))
+    swapped(host)
+    said = devlend(host, "lend", "--filter", "class=0108")
+    assert said.status == BUSY
+    assert said.err.startswith(f"devlend: {DRIVE}: nvme0n1p1 is swap")
+    assert said.out.startswith("0000:00:08.0: lent")
+    assert host.read(f"{DRIVER}/lend") == "0000:00:08.0"
+    _, made = document(host, "lend", "-n", "--filter", "driver=nvme")
+    assert [(r["target"], r["done"]) for r in made["results"]] == [(DRIVE, False), ("0000:00:08.0", True)]
+    said = devlend(host, "lend", "--filter", "class=03")
+    assert said.status == NOT_FOUND and "no device to lend fits" in said.line
+
+
+# What the kernel answers
+
+
+@pytest.mark.parametrize("code, status, text", [
+    ("ENOTTY", IMPOSSIBLE, "--no-reset"), ("EOPNOTSUPP", IMPOSSIBLE, "cannot be done"), ("EBUSY", BUSY, "--wait"),
+    ("ELOOP", IMPOSSIBLE, "lend it there"), ("ENODEV", NOT_FOUND, "gone"), ("EIO", FAILED, "dmesg"),
+    ("ESHUTDOWN", MODULES, "unloaded"), ("ETIMEDOUT", TIMEOUT, "devlend list"), ("ENOTCONN", LINK, "devlend status"),
+    ("EPERM", RIGHTS, "root"), ("EXDEV", FAILED, "cross-device"), ("ENOSPC", IMPOSSIBLE, "window")])
+def test_kernel_refuses(host, code, status, text):
+    fail_with(host, f"{DRIVER}/lend", code)
+    said = devlend(host, "lend", DRIVE)
+    assert said.status == status and text in said.line.replace("Invalid cross-device", "cross-device")
+    got, made = document(host, "lend", DRIVE)
+    error = made["results"][0]["error"]
+    assert got == error["status"] == status and error["reason"] == REASONS[status]
+
+
+def test_reason_from_the_kernel_log(host):
+    """The last error of ours since the write, without what surrounds it; not what is no error or not ours."""
+    fail_with(host, f"{DRIVER}/lend", "EOPNOTSUPP",
+              f"3,10,1,-;nvme {DRIVE}: not lent: it is a bridge; lend the functions below it (-95)\n SUBSYSTEM=pci\n"
+              f"6,11,1,-;devlend lent: hello\n3,12,1,-;usb 1-1: device descriptor read (-71)\n")
+    assert devlend(host, "lend", DRIVE).line == \
+        f"devlend: {DRIVE}: not lent: it is a bridge; lend the functions below it"
+
+
+# Reclaim
+
+
+def test_reclaim(host):
+    host.lent(DRIVE)
+    said = devlend(host, "reclaim", DRIVE)
+    assert said.status == OK and said.out == f"{DRIVE}: reclaimed, driver nvme\n"
+    assert host.read(f"{DRIVER}/reclaim") == DRIVE
+    for name, status in ((CARD, NOT_FOUND), ("nonsense", USAGE)):
+        assert devlend(host, "reclaim", name).status == status
+
+
+def test_reclaim_what_is_borrowed(host):
+    host.lent(DRIVE, "borrowed", PEER)
+    said = devlend(host, "reclaim", DRIVE)
+    assert said.status == BUSY and "in use by host 4c4c4544" in said.line and "--revoke" in said.line
+    assert host.read(f"{DRIVER}/reclaim") == ""
+    assert devlend(host, "reclaim", "--revoke", DRIVE).status == OK
+    assert host.read(f"{DRIVER}/reclaim") == DRIVE
+    assert devlend(host, "reclaim", "--force", "--filter", "host=4c4c").status == OK
+    assert host.read(f"{DRIVER}/reclaim") == f"{DRIVE} force"
+
+
+# Borrow
+
+
+@pytest.mark.parametrize("name", [OFFERED, "3b:00.0", "offer-4c4c4544-0000:3b:00.0", "4c4c4544-0000:3b:00.0",
+                                  f"{PEER}/{OFFERED}/1"])
+def test_borrow(host, name):
+    host.link()
+    offer = host.offer()
+    said = devlend(host, "borrow", name)
+    assert said.status == OK, said.err
+    assert host.read(f"{BUS}/{offer}/borrow") == "auto"
+    assert devlend(host, "borrow", "--slot", "7", name).status == OK
+    assert host.read(f"{BUS}/{offer}/borrow") == "7"
+
+
+def test_borrow_tells_what_it_became(host):
+    """A kernel that makes the lease, and its driver the disk, after the write."""
+    host.link()
+    offer = host.offer()
+    let_go = hold(host, f"{BUS}/{offer}/borrow")
+    thread = threading.Thread(target=let_go, args=(lambda: host.lease(offer),))
+    thread.start()
+    status, made = document(host, "borrow", offer)
+    thread.join()
+    lease = made["results"][0]["lease"]
+    assert (status, lease["pci"], lease["disks"]) == (OK, "8000:00:00.0", ["nvme1n1"])
+    said = devlend(host, "borrow", offer)
+    assert said.status == BUSY and "borrowed here already, as lease-8000, 8000:00:00.0" in said.line
+
+
+@pytest.mark.parametrize("state, status, text", [("lent", BUSY, "another host"), ("busy", BUSY, "being reset"),
+                                                 ("quarantined", IMPOSSIBLE, "reclaim it there")])
+def test_borrow_what_is_not_available(host, state, status, text):
+    host.link()
+    offer = host.offer(state=state)
+    said = devlend(host, "borrow", OFFERED)
+    assert said.status == status and text in said.line
+    assert host.read(f"{BUS}/{offer}/borrow") == ""
+
+
+def test_borrow_what_is_not_there_or_not_clear(host):
+    host.link()
+    assert devlend(host, "borrow", OFFERED).status == NOT_FOUND
+    host.offer()
+    host.offer(host="5d5d0000-0000-0000-0000-000000000000")
+    said = devlend(host, "borrow", OFFERED)
+    assert said.status == USAGE and "2 hosts" in said.line and "offer-" in said.line
+    _, made = document(host, "borrow", "-n", "--filter", "host=5d5d")
+    assert [r["target"] for r in made["results"]] == ["offer-5d5d0000-0000:3b:00.0"]
+
+
+# Return
+
+
+@pytest.mark.parametrize("name", ["lease-8000", "8000", "8000:00:00.0", OFFERED, "/dev/nvme1n1",
+                                  "offer-4c4c4544-0000:3b:00.0"])
+def test_return(host, name):
+    host.lease(host.offer(state="lent"))
+    said = devlend(host, "return", name)
+    assert said.status == OK and said.out == f"lease-8000: returned ({OFFERED} of 4c4c4544)\n"
+    assert host.read(f"{BUS}/lease-8000/return") == "1"
+
+
+def test_return_what_is_in_use_or_on_its_way(host):
+    host.lease(host.offer(state="lent"))
+    host.put("proc/self/mountinfo", "36 22 259:8 / /mnt rw - ext4 /dev/nvme1n1 rw\n")
+    said = devlend(host, "return", "8000")
+    assert said.status == BUSY and "nvme1n1 is mounted on /mnt" in said.line and "--force" in said.line
+    assert host.read(f"{BUS}/lease-8000/return") == ""
+    assert devlend(host, "return", "--force", "8000").status == OK
+    host.put("proc/self/mountinfo", "")
+    host.attributes(f"{BUS}/lease-8000", state="dying")
+    said = devlend(host, "return", "8000")
+    assert said.status == BUSY and "dying" in said.line and "--force" not in said.line
+    assert devlend(host, "return", "9000").status == NOT_FOUND
+
+
+# --wait
+
+
+def test_wait_for_unmount(host):
+    """It says once what it waits for, and goes on when that is over."""
+    mounted(host)
+    tool = Running(host, "lend", "--wait=60", DRIVE)
+    tool.hear("waiting")
+    host.put("proc/self/mountinfo", "")
+    said = tool.end()
+    assert said.status == OK
+    assert [line for line in said.err.splitlines() if "waiting: nvme0n1p1 is mounted" in line] == said.err.splitlines()
+    assert len(said.err.splitlines()) == 1
+    assert host.read(f"{DRIVER}/lend") == DRIVE
+
+
+def test_wait_in_vain(host):
+    mounted(host)
+    said = devlend(host, "lend", "--wait=1", DRIVE)
+    assert said.status == TIMEOUT and "not within 1 s: nvme0n1p1 is mounted" in said.err
+    assert host.read(f"{DRIVER}/lend") == ""
+
+
+def test_no_wait_for_what_time_does_not_change(host):
+    start = time.monotonic()
+    assert devlend(host, "lend", "--wait=30", "0000:00:20.0").status == USAGE
+    host.link()
+    host.offer(state="quarantined")
+    assert devlend(host, "borrow", "--wait=30", OFFERED).status == IMPOSSIBLE
+    assert time.monotonic() - start < 25
+
+
+def test_wait_for_offer_and_disk(host):
+    """The link, then the offer, then the lease, then the disk."""
+    tool = Running(host, "borrow", "--wait=60", OFFERED)
+    tool.hear("no NTB")
+    link = host.link()
+    tool.hear("no such offer")
+    path = f"{link}/offer-4c4c4544-{OFFERED}"
+    let_go = hold(host, f"{path}/borrow")
+    offer = host.offer(link=link)
+    let_go(lambda: host.lease(offer, disk=None))
+    tool.hear("shows no disk yet")
+    host.block("sys/devices/devlend-leases/lease-8000/pci8000:00/8000:00:00.0/nvme/nvme1", "nvme1n1", "259:8")
+    said = tool.end()
+    assert (said.status, said.out) == (OK, f"{OFFERED}: borrowed as 8000:00:00.0, driver nvme, /dev/nvme1n1\n")
+
+
+def test_kernel_takes_too_long(host):
+    """The writer is ended, and it is said that the kernel goes on."""
+    hold(host, f"{DRIVER}/lend")
+    said = devlend(host, "lend", "--wait=1", DRIVE)
+    assert said.status == TIMEOUT and "the kernel goes on" in said.err and "lending" in said.err
+
+
+# The schema
+
+
+def objects(node):
+    """All schemas of objects below a node."""
+    if isinstance(node, dict):
+        if "properties" in node:
+            yield node
+        for value in node.values():
+            yield from objects(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from objects(value)
+
+
+def test_schema_is_complete():
+    """Each property is described, and no other is allowed."""
+    jsonschema.Draft7Validator.check_schema(schema())
+    for one in objects(schema()):
+        assert one.get("additionalProperties") is False, one
+        for name, value in one["properties"].items():
+            assert "description" in value or "$ref" in value or "const" in value, name
+
+
+def test_schema_refuses(host):
+    """It is not one that everything fits."""
+    status, made = document(host, "list")
+    assert status == OK
+    for change in ({"lent": 1}, {"more": []}, {"schema": 2}, {"command": "frob"}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({**made, **change}, schema())
