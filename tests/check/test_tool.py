@@ -184,7 +184,9 @@ def test_modules_are_not_loaded(tmp_path):
                                    ("reclaim", DRIVE, "modprobe devlend_lender"),
                                    ("borrow", OFFERED, "modprobe devlend_borrower"),
                                    ("return", "8000", "modprobe devlend_borrower"),
-                                   ("list", None, "modprobe -a devlend_lender devlend_borrower")):
+                                   ("list", None, "modprobe -a devlend_lender devlend_borrower"),
+                                   ("show", None, "modprobe -a devlend_lender devlend_borrower"),
+                                   ("watch", None, "modprobe -a devlend_lender devlend_borrower")):
         argv = [verb] + ([argument] if argument else [])
         said = devlend(host, *argv)
         assert said.status == MODULES and remedy in said.line
@@ -520,6 +522,75 @@ def test_return_what_is_in_use_or_on_its_way(host):
     said = devlend(host, "return", "8000")
     assert said.status == BUSY and "dying" in said.line and "--force" not in said.line
     assert devlend(host, "return", "9000").status == NOT_FOUND
+
+
+# Show, status, watch
+
+
+def busy_lease(host):
+    """A lease whose drive has read 100 times, with two vectors; and what the kernel tells of windows."""
+    host.link()
+    host.lease(host.offer(state="lent"))
+    host.put("sys/class/block/nvme1n1/stat", "100 0 800 5 20 0 160 3 0 0 0\n")
+    for irq in (24, 25):
+        host.put(f"sys/bus/pci/devices/8000:00:00.0/msi_irqs/{irq}", "msix\n")
+    host.put("proc/interrupts", "      CPU0  CPU1\n 24:  3  4  IR-PCI-MSIX nvme1q0\n 25:  10  0  nvme1q1\n 26: 9 9 x\n")
+    host.put("sys/kernel/debug/devlend/leases", "lease-7fff: active\n  bar0: no\nlease-8000: active\n  bar0: yes\n")
+    host.put("sys/kernel/debug/devlend/link0/windows", "inbound: window state\n0 open\n")
+
+
+def test_show(host):
+    busy_lease(host)
+    status, made = document(host, "show", "8000")
+    thing = made["things"][0]
+    assert (status, len(made["things"]), thing["kernel"]) == (OK, 1, ["bar0: yes"])
+    activity = thing["activity"]
+    assert activity["vectors"] == [{"irq": 24, "count": 7}, {"irq": 25, "count": 10}] and activity["interrupts"] == 17
+    assert (activity["reads"], activity["read_bytes"], activity["writes"]) == (100, 800 * 512, 20)
+    out = devlend(host, "show").out
+    for text in ("link0: up", "0 open", "lease-8000: active", "bar0: yes", "24: 7", "nvme1n1", "DMA direct",
+                 "offer-4c4c4544-0000:3b:00.0: lent", "BAR            0: 16384 bytes"):
+        assert text in out, text
+    host.lent(DRIVE, "borrowed", PEER)
+    assert "0000:00:06.0: lent, borrowed" in devlend(host, "show", "00:06.0").out
+    said = devlend(host, "show", "00:1e.0")
+    assert said.status == NOT_FOUND and "no such link" in said.line
+
+
+def test_status(host):
+    host.link()
+    host.put("sys/module/devlend_core/refcnt", "2\n")
+    host.put("sys/module/devlend_lender/refcnt", "0\n")
+    host.lent(DRIVE, "borrowed", PEER)
+    status, made = document(host, "status")
+    assert (status, made["problems"], made["lent"], made["lent_borrowed"]) == (OK, [], 1, 1)
+    assert devlend(host, "status").out.startswith(f"link0: up, peer {PEER}, NTB 0000:00:05.0\nlends 1, 1 of them")
+    host.attributes(f"{BUS}/lent-{DRIVE}", state="quarantined")
+    status, made = document(host, "status")
+    assert status == FAILED and "devlend reclaim it" in made["problems"][0]["message"]
+    host.attributes(f"{BUS}/link0", state="down")
+    host.remove("sys/module/devlend_borrower")
+    status, made = document(host, "status")
+    assert status == MODULES and not made["modules"]["devlend_borrower"]
+    assert [p["reason"] for p in made["problems"]] == ["modules", "link", "failed"]
+
+
+def test_watch(host):
+    """The first look has no rates; the next has those since."""
+    busy_lease(host)
+    tool = Running(host, "watch", "--json", "--interval", "1", "--count", "2")
+    first = json.loads(tool.process.stdout.readline())
+    host.put("sys/class/block/nvme1n1/stat", "400 0 3200 5 20 0 160 3 0 0 0\n")
+    second = json.loads(tool.process.stdout.readline())
+    assert tool.end().status == OK
+    for made in (first, second):
+        jsonschema.validate(made, schema())
+    assert first["seconds"] is None and first["borrowed"][0]["io_rate"] is None
+    lease, seconds = second["borrowed"][0], second["seconds"]
+    assert lease["io_rate"] == pytest.approx(300 / seconds) and lease["interrupt_rate"] == 0
+    assert lease["bytes_in_rate"] == pytest.approx(2400 * 512 / seconds) and lease["bytes_out_rate"] == 0
+    out = devlend(host, "watch", "--count", "1").out
+    assert "lease-8000" in out and "link0" in out and "IO/s" in out
 
 
 # --wait

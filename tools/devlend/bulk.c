@@ -8,7 +8,8 @@
 #include "bulk.h"
 #include "jsonout.h"
 
-static struct json_object *failure_json(const struct why *why)
+/* Why something was not done, for JSON. */
+struct json_object *failure_json(const struct why *why)
 {
 	struct json_object *o = json_object_new_object();
 

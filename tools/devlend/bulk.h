@@ -21,6 +21,7 @@ typedef int (*bulk_one)(const char *target, const struct options *opt, struct ou
 			struct why *why);
 typedef void (*bulk_find)(const struct filter *filter, struct names *targets);
 
+struct json_object *failure_json(const struct why *why);
 int verb_failed(const struct verb *verb, const struct options *opt, const struct why *why);
 int bulk_run(const struct verb *verb, const struct options *opt, bulk_find find, bulk_one one);
 

@@ -35,8 +35,11 @@ void events_open(struct events *events)
 	events->mounts = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
 }
 
-/* Until something changed that may matter, or it is time to look again, or so many ms are over. */
-void events_wait(struct events *events, int ms)
+/*
+ * Until something changed that may matter, or it is time to look again, or so many ms are over;
+ * whether something was heard.
+ */
+bool events_wait(struct events *events, int ms)
 {
 	struct pollfd fds[] = {
 		{ .fd = events->uevents, .events = POLLIN },
@@ -46,9 +49,10 @@ void events_wait(struct events *events, int ms)
 	char buf[8192];
 
 	if (poll(fds, 2, ms < look ? ms : look) <= 0)
-		return;
+		return false;
 	while (events->uevents >= 0 && recv(events->uevents, buf, sizeof(buf), 0) > 0)
 		;
+	return true;
 }
 
 void events_close(struct events *events)

@@ -68,6 +68,15 @@ static bool ntb_taken(char *driver, size_t size)
 	return taken;
 }
 
+/* Whether any of the modules is there. */
+int devlend_loaded(struct why *why)
+{
+	if (sys_exists("/sys/bus/devlend"))
+		return TOOL_OK;
+	return why_not(why, TOOL_MODULES,
+		       "not loaded: modprobe -a devlend_lender devlend_borrower");
+}
+
 /* Why no link can be used, and what to do: TOOL_OK if one can. */
 int links_usable(struct why *why)
 {

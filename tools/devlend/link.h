@@ -41,6 +41,7 @@ struct links {
 void links_read(struct links *links);
 void links_free(struct links *links);
 struct json_object *link_json(const struct link *link);
+int devlend_loaded(struct why *why);
 int links_usable(struct why *why);
 
 #endif

@@ -8,6 +8,7 @@
 #include "jsonout.h"
 #include "lease.h"
 #include "lent.h"
+#include "link.h"
 #include "offer.h"
 #include "table.h"
 
@@ -152,11 +153,8 @@ static int run(const struct verb *verb, struct options *opt)
 	struct json_object *o = NULL;
 	struct why why;
 
-	if (!sys_exists("/sys/bus/devlend")) {
-		why_not(&why, TOOL_MODULES,
-			"not loaded: modprobe -a devlend_lender devlend_borrower");
+	if (devlend_loaded(&why))
 		return verb_failed(verb, opt, &why);
-	}
 	if (opt->json)
 		o = json_document(verb->name);
 	list_lent(&opt->filter, o);

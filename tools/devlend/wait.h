@@ -16,7 +16,7 @@ struct events {
 };
 
 void events_open(struct events *events);
-void events_wait(struct events *events, int ms);
+bool events_wait(struct events *events, int ms);
 void events_close(struct events *events);
 
 void progress(const struct options *opt, const char *fmt, ...)
