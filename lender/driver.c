@@ -92,11 +92,22 @@ static void driver_remove(struct pci_dev *pdev)
 	lender_put(lent);
 }
 
+/*
+ * This host reboots, halts, or boots another kernel by kexec. Links that are older than the device
+ * still stand; those that are younger have said goodbye, and its lease is void by then.
+ */
 static void driver_shutdown(struct pci_dev *pdev)
 {
 	struct lender_dev *lent = pci_get_drvdata(pdev);
 
-	driver_cut(lent, LENDER_END_SHUTDOWN);
+	mutex_lock(&lent->lock);
+	/* the worker offers it again, and a link may still stand */
+	lent->asleep = true;
+	if (lent->state == LENDER_BORROWED)
+		pci_warn(pdev, "this host shuts down while it is borrowed: the lease ends\n");
+	lender_lease_void(lent, LENDER_END_SHUTDOWN);
+	lender_bars_close(lent);
+	mutex_unlock(&lent->lock);
 	lender_quiesce_locked(lent);
 }
 

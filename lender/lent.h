@@ -162,7 +162,7 @@ struct lender_lease {
  *	reset it
  * @recovering: the PCI core recovers it from an error, and will reset or restore it yet
  * @failures: PCI errors so far
- * @asleep: this host sleeps, or is about to: no lease is granted
+ * @asleep: this host sleeps, or is about to, or goes down: no lease is granted
  *
  * @live: in the list of live leases; it and @live_link, @random and @atomic are under
  *	the lock of that list
