@@ -122,6 +122,9 @@ static int lease_call_revoke(struct devlend_link *link, const struct devlend_han
 static u32 lease_end_reason(enum lender_end end)
 {
 	switch (end) {
+	case LENDER_END_RECLAIM:
+		/* it may believe that the grace lasts: with force, or where it heard of it late */
+		return DEVLEND_REVOKE_RECLAIM;
 	case LENDER_END_ERROR:
 		return DEVLEND_REVOKE_ERROR;
 	case LENDER_END_REMOVED:

@@ -34,6 +34,27 @@ def test_reclaim_under_reads(pair, force):
 
 
 @pytest.mark.allow_complaints(*lending.LOSS)
+def test_reclaim_from_a_borrower_that_hangs(pair):
+    """It hears of its grace when that is over; and of that too, so its driver waits for no command."""
+    bdf, lease, disk = lending.borrowed_drive(pair)
+    job = lending.start_reads(pair.borrower, disk)
+    for guest in pair.guests:
+        guest.run("dmesg -C")
+    pair.borrower.qmp.command("stop")
+    reclaim = pair.lender.spawn(f"echo {bdf} > {lending.DRIVER}/reclaim")
+    reclaim.send(b"")
+    lending.wait(pair.lender, "dmesg | grep -q 'taken back: the borrower did not return it in time'")
+    pair.borrower.qmp.command("cont")
+    lending.wait(pair.borrower, f"[ ! -e {lending.BUS}/{lease} ]", what="the lease to go")
+    job.wait(90)
+    log = pair.borrower.dmesg()
+    assert log.count("within 30000 ms") == 1 and log.count("within 0 ms") == 1
+    assert "timeout" not in log and "down: " not in log
+    assert reclaim.wait().rc == 0
+    assert lending.driver_of(pair.lender, bdf) == "nvme"
+
+
+@pytest.mark.allow_complaints(*lending.LOSS)
 def test_reset_at_the_lender_ends_the_lease(pair):
     """Somebody resets the real device: the borrower loses it in order, and it is offered again."""
     bdf, lease, disk = lending.borrowed_drive(pair)
