@@ -142,15 +142,26 @@ def test_reset_that_would_be_refused_is_not_told(pair, no_reset):
     lending.take_down(pair, bdf)
 
 
-def quarantined(pair, bdf):
-    """A lent drive in quarantine: seen on both hosts, not borrowed, not lent again, taken back by reclaim."""
+def quarantined(pair, bdf, remove=False):
+    """A lent drive in quarantine: seen on both hosts, not borrowed, not lent again, taken back by reclaim, or found
+    afresh after its removal."""
     lending.wait_state(pair.lender, f"lent-{bdf}", "quarantined")
     offer = lending.wait_offer(pair.borrower, bdf, "quarantined")
     assert pair.borrower.write(f"{lending.BUS}/{offer}/borrow", "auto") == errno.ENODEV
     assert lending.names(pair.borrower, "lease") == []
     assert pair.lender.write(LEND, bdf) == errno.EBUSY
     assert said(pair.lender, "quarantined; reclaim it") >= 1
-    lending.reclaim(pair.lender, bdf)
+    if remove:
+        # another reset is no way out, even where it works
+        assert pair.lender.write(device_file(bdf, "reset_method"), "flr") == 0
+        lending.must_write(pair.lender, device_file(bdf, "reset"), "1")
+        assert pair.lender.read(f"{lending.BUS}/lent-{bdf}/state") == "quarantined"
+        lending.must_write(pair.lender, device_file(bdf, "remove"), "1")
+        lending.wait(pair.lender, f"[ ! -e {lending.BUS}/lent-{bdf} ]")
+        lending.must_write(pair.lender, "/sys/bus/pci/rescan", "1")
+        lending.nvme_block(pair.lender, bdf)
+    else:
+        lending.reclaim(pair.lender, bdf)
     lending.wait(pair.borrower, f"[ ! -e {lending.BUS}/{offer} ]")
     assert lending.driver_of(pair.lender, bdf) == "nvme"
     assert pair.lender.read(device_file(bdf, "driver_override")) == "(null)"
@@ -178,5 +189,5 @@ def test_reset_of_the_borrower_fails(pair, no_reset):
     lending.must_write(pair.lender, device_file(bdf, "reset_method"), "\n")
     guest.write(device_file(lending.shadow_of(guest, lease), "reset"), "1", timeout=120)
     lending.wait(guest, f"[ ! -e {lending.BUS}/{lease} ]", what="the lease to go")
-    quarantined(pair, bdf)
+    quarantined(pair, bdf, remove=True)
     assert hashlib.sha256(Path(pair.lender.devices[0].image).read_bytes()).hexdigest() == want
