@@ -72,7 +72,7 @@ bool borrower_offer_valid(const struct devlend_wire_offer *offer, const char **w
 	int i;
 
 	*why = "state";
-	if (state < DEVLEND_OFFER_AVAILABLE || state > DEVLEND_OFFER_QUARANTINED)
+	if (state < DEVLEND_OFFER_AVAILABLE || state > DEVLEND_OFFER_FORBIDDEN)
 		return false;
 	*why = "generation";
 	if (!offer->id.generation)

@@ -61,6 +61,8 @@ const char *borrower_offer_state_name(u32 state)
 		return "busy";
 	case DEVLEND_OFFER_QUARANTINED:
 		return "quarantined";
+	case DEVLEND_OFFER_FORBIDDEN:
+		return "forbidden";
 	default:
 		return "unknown";
 	}
@@ -261,8 +263,8 @@ void borrower_offers_link_lost(struct devlend_link *link)
  * @slot: slot wanted, or -1
  *
  * Context: process; killable; at most %BORROWER_WAIT_MS; the work goes on in any case.
- * Return: 0 with the shadow's driver probed; -EBUSY where it is lent or busy; or the
- * precise errno of the step that failed.
+ * Return: 0 with the shadow's driver probed; -EBUSY where it is lent or busy; -EPERM where the
+ * lender does not allow it; or the precise errno of the step that failed.
  */
 int borrower_offer_borrow(struct borrower_offer *offer, int slot)
 {
@@ -275,6 +277,8 @@ int borrower_offer_borrow(struct borrower_offer *offer, int slot)
 	mutex_unlock(&offer->lock);
 	switch (le32_to_cpu(wire.state)) {
 	case DEVLEND_OFFER_AVAILABLE:
+	/* that is the lender's to say, in its log too */
+	case DEVLEND_OFFER_FORBIDDEN:
 		break;
 	case DEVLEND_OFFER_QUARANTINED:
 		return -ENODEV;

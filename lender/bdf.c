@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is written into `lend` and `reclaim`: "[dddd:]bb:dd.f [force]".
+ * What is written into `lend` and `reclaim`: "[dddd:]bb:dd.f [force] [private]".
  *
  * Digits are hexadecimal, as lspci prints them; a domain has four to eight of them, since
  * domains of software host bridges are longer than four. Nothing may follow but one newline.
@@ -16,8 +16,8 @@
 
 #include "bdf.h"
 
-/* "dddddddd:bb:dd.f force" and the newline */
-#define BDF_TEXT_MAX	24
+/* "dddddddd:bb:dd.f force private" and the NUL */
+#define BDF_TEXT_MAX	32
 
 static int bdf_digit(char c)
 {
@@ -58,7 +58,7 @@ int lender_bdf_parse(const char *text, size_t len, struct lender_bdf *out)
 	char buf[BDF_TEXT_MAX] = "";
 	u32 bus, slot, fn;
 	const char *p, *q;
-	char *word;
+	char *words = buf, *word;
 
 	if (len && text[len - 1] == '\n')
 		len--;
@@ -67,12 +67,15 @@ int lender_bdf_parse(const char *text, size_t len, struct lender_bdf *out)
 	memcpy(buf, text, len);
 	memset(out, 0, sizeof(*out));
 
-	word = strchr(buf, ' ');
-	if (word) {
-		*word++ = '\0';
-		if (strcmp(word, "force"))
+	strsep(&words, " ");
+	while ((word = strsep(&words, " "))) {
+		bool *said = !strcmp(word, "force") ? &out->force :
+			     !strcmp(word, "private") ? &out->private : NULL;
+
+		/* in this order, once each */
+		if (!said || *said || out->private)
 			return -EINVAL;
-		out->force = true;
+		*said = true;
 	}
 	p = bdf_number(buf, 4, 8, ':', &out->domain);
 	if (!p) {

@@ -38,7 +38,8 @@ static enum devlend_status grant_check(struct lender_dev *lent, struct devlend_l
 	if (lent->generation != le32_to_cpu(borrow->id.generation))
 		return DEVLEND_E_STALE;
 	devlend_link_peer_host(link, &peer);
-	if (memcmp(peer.b, borrow->borrower_host.b, sizeof(peer.b)))
+	if (memcmp(peer.b, borrow->borrower_host.b, sizeof(peer.b)) ||
+	    !lender_access_granted(lent, &peer))
 		return DEVLEND_E_PERM;
 	switch (lent->state) {
 	case LENDER_OFFERED:

@@ -313,6 +313,8 @@ int lender_lend(const struct lender_bdf *bdf)
 			err == -EBUSY ? "it already is" : "no memory, or the module goes", err);
 		goto put;
 	}
+	/* before anybody can ask for it */
+	lent->allow.any = !bdf->private;
 	lender_kick(lent, LENDER_DO_TAKE);
 	err = lend_wait(lent, lend_taken);
 	if (!err) {
@@ -331,14 +333,17 @@ put:
  * @bdf: what was written; force: the borrower gets no grace
  *
  * Context: process; killable, at most %LENDER_WAIT_MS.
- * Return: 0 with the device given back; -ENODEV where it is not lent.
+ * Return: 0 with the device given back; -ENODEV where it is not lent; -EINVAL for "private".
  */
 int lender_reclaim(const struct lender_bdf *bdf)
 {
-	struct pci_dev *pdev = lend_pdev(bdf);
+	struct pci_dev *pdev;
 	struct lender_dev *lent;
 	int err;
 
+	if (bdf->private)
+		return -EINVAL;
+	pdev = lend_pdev(bdf);
 	if (!pdev)
 		return -ENODEV;
 	lent = lender_find_pdev(pdev);

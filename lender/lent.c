@@ -5,7 +5,8 @@
  *
  * One struct lender_dev exists from the write to `lend` until the device was given back. All
  * that takes long or that changes hands happens in its worker, in this order: what the
- * outside did (unbound), the end of a lease, a reset, taking, giving back. Everybody else (request
+ * outside did (unbound), the end of a lease, a reset, taking, a borrower that may not have it
+ * any more, giving back. Everybody else (request
  * handlers, link events, driver callbacks, sysfs) changes the state where that is
  * enough, sets a bit and leaves.
  *
@@ -115,6 +116,8 @@ static void lent_work(struct work_struct *work)
 		lender_lease_flr(lent);
 	if (test_and_clear_bit(LENDER_DO_UNBOUND, &lent->todo))
 		lender_unbound(lent);
+	if (test_and_clear_bit(LENDER_DO_EVICT, &lent->todo))
+		lender_access_evict(lent);
 	if (test_and_clear_bit(LENDER_DO_RECLAIM, &lent->todo))
 		lender_give_back(lent);
 	lender_put(lent);

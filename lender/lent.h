@@ -13,6 +13,7 @@
 
 #include <devlend/core.h>
 
+#include "access.h"
 #include "atomic_check.h"
 #include "bdf.h"
 #include "lent_state.h"
@@ -39,6 +40,7 @@
  * @LENDER_DO_FLR: reset on behalf of the borrower
  * @LENDER_DO_RECLAIM: give the device back to its driver
  * @LENDER_DO_UNBOUND: somebody unbound the device from this driver
+ * @LENDER_DO_EVICT: the borrower may not have the device any more
  */
 enum lender_todo {
 	LENDER_DO_TAKE,
@@ -46,6 +48,7 @@ enum lender_todo {
 	LENDER_DO_FLR,
 	LENDER_DO_RECLAIM,
 	LENDER_DO_UNBOUND,
+	LENDER_DO_EVICT,
 };
 
 /**
@@ -155,14 +158,17 @@ struct lender_lease {
  * @lease: the lease
  * @leases: leases that have ended
  * @end_error: of the last lease's end: 0, or why the device is quarantined
- * @revoke: &enum devlend_revoke_reason of the reclaim that is under way, which shuts out
- *	new leases; 0 = none
+ * @revoke: &enum devlend_revoke_reason of the reclaim, or of the loss of access, that is under
+ *	way, which shuts out new leases; 0 = none
  * @grace_ms: time that it gives the borrower
  * @upset: since the worker last began to bring the device to rest, it failed, or somebody else
  *	reset it
  * @recovering: the PCI core recovers it from an error, and will reset or restore it yet
  * @failures: PCI errors so far
  * @asleep: this host sleeps, or is about to, or goes down: no lease is granted
+ * @allow: hosts that may borrow it
+ * @visible: hosts that may see it besides
+ * @refused: the host of which the log says already that it may not; nil = none
  *
  * @live: in the list of live leases; it and @live_link, @random and @atomic are under
  *	the lock of that list
@@ -201,6 +207,9 @@ struct lender_dev {
 	bool recovering;
 	unsigned int failures;
 	bool asleep;
+	struct lender_access allow;
+	struct lender_access visible;
+	uuid_t refused;
 
 	struct list_head live;
 	struct devlend_link *live_link;

@@ -125,7 +125,7 @@ static void offer_push_one(struct offer_link *ol, struct lender_dev *lent)
 	mutex_lock(&lent->lock);
 	state = lent->state;
 	version = lent->version;
-	told = lender_state_offer(state);
+	told = lender_access_told(lent, ol->link, lender_state_offer(state));
 	if (told)
 		offer_fill(&offer, lent, told);
 	else

@@ -20,7 +20,7 @@ static ssize_t sysfs_write(const char *buf, size_t count, const char *what,
 	int err = lender_bdf_parse(buf, count, &bdf);
 
 	if (err) {
-		pr_err_ratelimited("%s: wants [dddd:]bb:dd.f [force], as lspci prints it (%d)\n",
+		pr_err_ratelimited("%s: wants [dddd:]bb:dd.f and maybe force, as lspci prints it (%d)\n",
 				   what, err);
 		return err;
 	}
@@ -121,6 +121,67 @@ static ssize_t leases_show(struct device *dev, struct device_attribute *attr, ch
 }
 static DEVICE_ATTR_RO(leases);
 
+static ssize_t sysfs_access_show(struct lender_dev *lent, const struct lender_access *list,
+				 char *buf)
+{
+	ssize_t n;
+
+	mutex_lock(&lent->lock);
+	n = lender_access_print(list, buf, PAGE_SIZE);
+	mutex_unlock(&lent->lock);
+	return n;
+}
+
+static int sysfs_access_parse(struct device *dev, const char *buf, size_t count,
+			      struct lender_access *list, bool *force)
+{
+	int err = lender_access_parse(buf, count, list, force);
+
+	if (err)
+		dev_err_ratelimited(dev, "wants any, none, or up to %u UUIDs of hosts (%d)\n",
+				    LENDER_ACCESS_HOSTS, err);
+	return err;
+}
+
+static ssize_t allow_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct lender_dev *lent = to_lender_dev(dev);
+
+	return sysfs_access_show(lent, &lent->allow, buf);
+}
+
+static ssize_t allow_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			   size_t count)
+{
+	struct lender_access list;
+	bool force;
+	int err = sysfs_access_parse(dev, buf, count, &list, &force);
+
+	if (!err)
+		err = lender_access_allow(to_lender_dev(dev), &list, force);
+	return err ?: count;
+}
+static DEVICE_ATTR_RW(allow);
+
+static ssize_t visible_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct lender_dev *lent = to_lender_dev(dev);
+
+	return sysfs_access_show(lent, &lent->visible, buf);
+}
+
+static ssize_t visible_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			     size_t count)
+{
+	struct lender_access list;
+	int err = sysfs_access_parse(dev, buf, count, &list, NULL);
+
+	if (!err)
+		lender_access_show(to_lender_dev(dev), &list);
+	return err ?: count;
+}
+static DEVICE_ATTR_RW(visible);
+
 static struct attribute *sysfs_lent_attrs[] = {
 	&dev_attr_state.attr,
 	&dev_attr_bdf.attr,
@@ -130,6 +191,8 @@ static struct attribute *sysfs_lent_attrs[] = {
 	&dev_attr_peer.attr,
 	&dev_attr_link.attr,
 	&dev_attr_leases.attr,
+	&dev_attr_allow.attr,
+	&dev_attr_visible.attr,
 	NULL
 };
 

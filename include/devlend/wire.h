@@ -311,6 +311,7 @@ enum devlend_offer_state {
 	DEVLEND_OFFER_LENT	= 2,	/* taken, by this peer or another */
 	DEVLEND_OFFER_BUSY	= 3,	/* being reset; will change by itself */
 	DEVLEND_OFFER_QUARANTINED = 4,	/* could not be reset */
+	DEVLEND_OFFER_FORBIDDEN	= 5,	/* this peer may see it, and not have it */
 };
 
 /**
@@ -497,6 +498,7 @@ enum devlend_revoke_reason {
 	DEVLEND_REVOKE_SHUTDOWN	= 3,
 	DEVLEND_REVOKE_ERROR	= 4,	/* the device failed */
 	DEVLEND_REVOKE_REMOVED	= 5,	/* the device, or the NTB, is being removed */
+	DEVLEND_REVOKE_ACCESS	= 6,	/* this peer may not have it any more */
 };
 
 /**

@@ -246,7 +246,7 @@ do {									\
 	KUNIT_EXPECT_NOT_NULL(test, why);				\
 } while (0)
 	OFFER_REFUSES(f->offer.state = 0);
-	OFFER_REFUSES(f->offer.state = cpu_to_le32(5));
+	OFFER_REFUSES(f->offer.state = cpu_to_le32(6));
 	OFFER_REFUSES(f->offer.id.generation = 0);
 	OFFER_REFUSES(f->offer.vendor = 0);
 	OFFER_REFUSES(f->offer.vendor = cpu_to_le16(0xffff));

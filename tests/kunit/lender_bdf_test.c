@@ -13,6 +13,7 @@ struct bdf_case {
 	u8 bus;
 	u8 devfn;
 	bool force;
+	bool private;
 };
 
 static const struct bdf_case bdf_cases[] = {
@@ -23,6 +24,8 @@ static const struct bdf_case bdf_cases[] = {
 	{ "18000:00:00.0", 0, 0x18000, 0, 0, false },
 	{ "ffffffff:ff:1f.7 force\n", 0, 0xffffffff, 0xff, 0xff, true },
 	{ "0001:02:03.4 force", 0, 1, 2, PCI_DEVFN(3, 4), true },
+	{ "0001:02:03.4 private\n", 0, 1, 2, PCI_DEVFN(3, 4), false, true },
+	{ "ffffffff:ff:1f.7 force private\n", 0, 0xffffffff, 0xff, 0xff, true, true },
 	{ "", -EINVAL },
 	{ "\n", -EINVAL },
 	{ "garbage", -EINVAL },
@@ -43,6 +46,10 @@ static const struct bdf_case bdf_cases[] = {
 	{ "00:04.0 ", -EINVAL },
 	{ "00:04.0 forc", -EINVAL },
 	{ "00:04.0 forced", -EINVAL },
+	{ "00:04.0 force force", -EINVAL },
+	{ "00:04.0 private private", -EINVAL },
+	{ "00:04.0 private force", -EINVAL },
+	{ "00:04.0 force ", -EINVAL },
 	{ "00:04.0  force", -EINVAL },
 	{ "00:04.0\tforce", -EINVAL },
 	{ "00:04.0\n\n", -EINVAL },
@@ -64,6 +71,7 @@ static void bdf_texts(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, bdf.bus, c->bus, "\"%s\"", c->text);
 		KUNIT_EXPECT_EQ_MSG(test, bdf.devfn, c->devfn, "\"%s\"", c->text);
 		KUNIT_EXPECT_EQ_MSG(test, bdf.force, c->force, "\"%s\"", c->text);
+		KUNIT_EXPECT_EQ_MSG(test, bdf.private, c->private, "\"%s\"", c->text);
 	}
 }
 
@@ -80,8 +88,8 @@ static void bdf_lengths(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, lender_bdf_parse("00:04.0", 6, &bdf), -EINVAL);
 	memset(page, 'f', PAGE_SIZE);
 	KUNIT_EXPECT_EQ(test, lender_bdf_parse(page, PAGE_SIZE, &bdf), -EINVAL);
-	KUNIT_EXPECT_EQ(test, lender_bdf_parse(page, 23, &bdf), -EINVAL);
-	KUNIT_EXPECT_EQ(test, lender_bdf_parse(page, 24, &bdf), -EINVAL);
+	KUNIT_EXPECT_EQ(test, lender_bdf_parse(page, 31, &bdf), -EINVAL);
+	KUNIT_EXPECT_EQ(test, lender_bdf_parse(page, 32, &bdf), -EINVAL);
 }
 
 static struct kunit_case bdf_kunit_cases[] = {
