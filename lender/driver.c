@@ -46,6 +46,8 @@ static int driver_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	err = -ENOMEM;
 	if (!lent->saved)
 		goto disable;
+	if (!lent->bridge)
+		lent->bridge = pci_dev_get(pci_upstream_bridge(pdev));
 	mutex_lock(&lent->lock);
 	lent->bound = true;
 	mutex_unlock(&lent->lock);

@@ -55,6 +55,7 @@ static void lent_release(struct device *dev)
 
 	kfree(lent->saved);
 	kfree(lent->override);
+	pci_dev_put(lent->bridge);
 	pci_dev_put(lent->pdev);
 	mutex_destroy(&lent->lock);
 	kfree(lent);

@@ -137,6 +137,8 @@ struct lender_lease {
  * @id: number of this life, unique while the module is loaded; constant
  * @generation: how often this function was lent, this time included; constant
  * @pdev: the device, referenced; constant
+ * @bridge: the one above, referenced; NULL = none. Constant from the first binding on, for of a
+ *	virtual function that was removed it cannot be found any more
  * @forced: lent though it has no way to be reset; constant
  * @driver: name of the driver that it was taken from; empty = none. Worker only
  * @override: driver_override as it was; NULL = none. Worker only
@@ -182,6 +184,7 @@ struct lender_dev {
 	u32 id;
 	u32 generation;
 	struct pci_dev *pdev;
+	struct pci_dev *bridge;
 	bool forced;
 	char driver[LENDER_DRIVER_MAX];
 	char *override;

@@ -128,7 +128,7 @@ static int quiesce_steps(struct lender_dev *lent, bool any_reset)
 int lender_quiesce(struct lender_dev *lent)
 {
 	struct pci_dev *pdev = lent->pdev;
-	struct pci_dev *bridge = pci_upstream_bridge(pdev);
+	struct pci_dev *bridge = lent->bridge;
 	int err = -ENODEV;
 
 	if (bridge)
@@ -153,7 +153,7 @@ int lender_quiesce(struct lender_dev *lent)
 int lender_quiesce_locked(struct lender_dev *lent)
 {
 	struct pci_dev *pdev = lent->pdev;
-	struct pci_dev *bridge = pci_upstream_bridge(pdev);
+	struct pci_dev *bridge = lent->bridge;
 	bool locked = bridge && pci_dev_trylock(bridge);
 	int err;
 
