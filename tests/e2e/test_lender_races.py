@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """What pulls at a lease from several sides at once: the PF of a lent virtual function goes, in three
-ways. All ends where it began, and nobody complains."""
+ways; and all that can be written is written by several processes on both
+hosts. All ends where it began, and nobody complains."""
+
+import re
 
 import pytest
 
@@ -15,6 +18,7 @@ WAYS = {
     "unbind": (f"echo {PF} > {PCI}/drivers/igb/unbind", f"echo {PF} > {PCI}/drivers/igb/bind"),
     "remove": (f"echo 1 > {PCI}/devices/{PF}/remove", f"echo 1 > {PCI}/rescan"),
 }
+LENDS = 8	# rounds of the writers
 
 PAIR = lending.options(modules=lending.MODULES + ("igb", "igbvf"),
                        devices=[Nvme(size=1 << 20), "igb,id=pf"])
@@ -67,3 +71,83 @@ def test_pf_goes(pair, way, borrowed):
     lending.reclaim(pair.lender, bdf)
     assert lending.driver_of(pair.lender, bdf) == "igbvf"
     lending.must_write(pair.lender, f"{PCI}/devices/{PF}/sriov_numvfs", "0")
+
+
+# Shell functions: each writes until /tmp/stop is there, or for so many lends; then it says how often
+# the kernel did it, and how often it refused.
+WRITERS = """
+put() { if echo "$1" 2>/dev/null > $2; then ok=$((ok+1)); else no=$((no+1)); return 1; fi; }
+stopped() { [ -e /tmp/stop ]; }
+random() { sleep $((RANDOM %% $1)).$((RANDOM %% 10)); }
+lend() { while [ $ok -lt %(lends)d ]; do put %(bdf)s %(driver)s/lend || sleep 0.2; done; }
+reclaim() {
+	until stopped; do
+		if grep -qs borrowed %(bus)s/lent-*/state; then put %(bdf)s %(driver)s/reclaim; else sleep 0.1; fi
+	done
+}
+force() { until stopped; do random 4; put "%(bdf)s force" %(driver)s/reclaim; done; }
+borrow() { until stopped; do for o in %(bus)s/offer-*/borrow; do put auto $o || sleep 0.1; done; done; }
+back() { until stopped; do random 6; for l in %(bus)s/lease-*/return; do [ -e $l ] && put 1 $l; done; done; }
+RANDOM=$2 ok=0 no=0; $1; echo "ok $ok no $no"
+"""
+
+
+def start(guest, bdf, what):
+    """Start writers, each with a seed of its own; return their jobs, by name."""
+    text = WRITERS % {"bdf": bdf, "driver": lending.DRIVER, "bus": lending.BUS, "lends": LENDS}
+    guest.push(text.encode(), "/tmp/writers")
+    jobs = {}
+    for seed, name in enumerate(what, 1):
+        jobs[f"{name}{seed}"] = guest.spawn(f"bash /tmp/writers {name} {seed}")
+        jobs[f"{name}{seed}"].send(b"")
+    return jobs
+
+
+def counted(jobs, timeout):
+    """Wait for writers; return (succeeded, refused) of each."""
+    return {name: tuple(map(int, re.findall(r"\d+", job.wait(timeout).out))) for name, job in jobs.items()}
+
+
+def footprint(guest):
+    """What must be the same before and after."""
+    return guest.text("ls /sys/bus/pci/devices /sys/bus/devlend/devices; grep -i devlend /proc/iomem; "
+                      "ls /sys/kernel/irq | wc -l; cat /sys/kernel/debug/devlend/link0/windows")
+
+
+def cycle(pair, bdf):
+    """Borrow, read and return the drive."""
+    lease = lending.borrow(pair.borrower, lending.wait_offer(pair.borrower, bdf))
+    disk = lending.nvme_block(pair.borrower, lending.shadow_of(pair.borrower, lease))
+    pair.borrower.text(f"dd if=/dev/{disk} of=/dev/null bs=4k count=4 iflag=direct status=none")
+    lending.give_back(pair.borrower, lease)
+    lending.wait_state(pair.lender, f"lent-{bdf}", "offered")
+
+
+def test_writers_on_both_hosts(pair, record_property):
+    """Lend, reclaim, force, borrow and return are written at once."""
+    bdf = lending.lent_drive(pair)
+    cycle(pair, bdf)
+    lending.wait_offer(pair.borrower, bdf)
+    before = [footprint(guest) for guest in pair.guests]
+    jobs = start(pair.borrower, bdf, ["borrow", "borrow", "back"])
+    jobs |= start(pair.lender, bdf, ["reclaim", "force"])
+    counts = counted(start(pair.lender, bdf, ["lend", "lend"]), 500)
+    for guest in pair.guests:
+        guest.run("touch /tmp/stop")
+    counts |= counted(jobs, 240)
+    for name, count in counts.items():
+        record_property(name, "%d done, %d refused" % count)
+    assert sum(count[0] for name, count in counts.items() if name.startswith("borrow")) >= 1
+    # what is left is taken down by the same means
+    for lease in lending.names(pair.borrower, "lease"):
+        lending.give_back(pair.borrower, lease)
+    if lending.names(pair.lender, "lent"):
+        lending.reclaim(pair.lender, bdf)
+    assert lending.driver_of(pair.lender, bdf) == "nvme"
+    lending.lend(pair.lender, bdf)
+    lending.wait_offer(pair.borrower, bdf)
+    assert [footprint(guest) for guest in pair.guests] == before
+    assert pair.lender.read(f"{lending.BUS}/lent-{bdf}/leases") == "0"
+    cycle(pair, bdf)
+    assert pair.lender.read(f"{lending.BUS}/lent-{bdf}/leases") == "1"
+    lending.take_down(pair, bdf)
