@@ -230,6 +230,16 @@ static op_state op_wait_own(struct puppet *pp, jobj *op, jobj **result)
 	return state;
 }
 
+/* The same; but what follows makes no sense without it. */
+static op_state op_need_own(struct puppet *pp, jobj *op, jobj **result)
+{
+	op_state state = op_wait_own(pp, op, result);
+
+	if (state == PUPPET_OP_DONE && !*result)
+		return bad(pp, "waited in vain");
+	return state;
+}
+
 static op_state op_count(struct puppet *pp, jobj *op, jobj **result)
 {
 	uint64_t i, ms;
@@ -448,6 +458,7 @@ static const struct {
 	{ "peer_read", op_peer_read },
 	{ "peer_write", op_peer_write },
 	{ "wait_own", op_wait_own },
+	{ "need_own", op_need_own },
 	{ "count", op_count },
 	{ "ring", op_ring },
 	{ "wait_bell", op_wait_bell },

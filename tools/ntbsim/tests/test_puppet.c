@@ -164,6 +164,12 @@ static void test_wait_own(void **state)
 	waits(b, "[[\"wait_own\",3,15,6,20],[\"own_read\",3]]");
 	assert_int_equal(loop_once(&b->s->loop, 10000), 1);
 	gave(b, "[null,245]");
+	/* The batch is over where the word was needed. */
+	gives(b, "[[\"need_own\",3,15,5,20]]", "[245]");
+	waits(b, "[[\"need_own\",3,15,6,20],[\"own_write\",3,7]]");
+	assert_int_equal(loop_once(&b->s->loop, 10000), 1);
+	gave(b, "operation 0: waited in vain");
+	gives(b, "[[\"own_read\",3]]", "[245]");
 	bench_free(b);
 }
 
