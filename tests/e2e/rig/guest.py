@@ -27,6 +27,12 @@ BOUNCE = 64 << 20
 ERRNO_OF = {os.strerror(n): n for n in errno.errorcode}
 
 
+def ntb_device(path, name, addr):
+    """QEMU's argument for an NTB endpoint that a simulator serves."""
+    return json.dumps({"driver": "vfio-user-pci", "id": name, "addr": addr, "x-msg-timeout": 60000,
+                       "socket": {"type": "unix", "path": str(path)}})
+
+
 @dataclass
 class Nvme:
     """An NVMe controller of QEMU's with one raw image as its namespace."""
@@ -240,9 +246,7 @@ class Guest:
         argv += ["-serial", "chardev:console", "-qmp", f"unix:{sockets / 'qmp'}",
                  "-device", "virtio-serial-pci,addr=3", "-device", "virtserialport,chardev=agent,name=rig.agent"]
         if self.ntb_socket:
-            argv += ["-device", json.dumps({
-                "driver": "vfio-user-pci", "id": "ntb0", "addr": "5", "x-msg-timeout": 60000,
-                "socket": {"type": "unix", "path": str(self.ntb_socket)}})]
+            argv += ["-device", ntb_device(self.ntb_socket, "ntb0", "5")]
         return argv + self._devices() + self.extra_args
 
     def _devices(self):

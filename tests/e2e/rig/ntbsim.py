@@ -22,9 +22,9 @@ class NtbsimError(Exception):
 
 class Ntbsim:
     """One process with two ports, "a" (upstream side) and "b", and the link between. puppet: the port without a
-    guest."""
+    guest. second: a second link, of port "c" and a puppet "d"."""
 
-    def __init__(self, run_dir, windows=WINDOWS, config=None, puppet=None):
+    def __init__(self, run_dir, windows=WINDOWS, config=None, puppet=None, second=False):
         self.run_dir = run_dir
         self.sockets = paths.socket_dir()
         self.config = config or {
@@ -32,9 +32,13 @@ class Ntbsim:
                       {"name": "b", "role": "dsd", "windows": list(windows)}],
             "links": [["a", "b"]],
         }
+        if second:
+            self.config["ports"] += [{"name": "c", "role": "usd", "windows": list(windows)},
+                                     {"name": "d", "role": "dsd", "windows": list(windows)}]
+            self.config["links"].append(["c", "d"])
         self.config["control"] = str(self.sockets / "ctl.sock")
         for port in self.config["ports"]:
-            if port["name"] == puppet:
+            if port["name"] == puppet or second and port["name"] == "d":
                 port["puppet"] = True
             else:
                 port["socket"] = str(self.sockets / f"{port['name']}.sock")

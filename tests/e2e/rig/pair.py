@@ -11,7 +11,7 @@ import shutil
 
 from . import paths
 from .agent import until
-from .guest import Guest, Nvme
+from .guest import Guest, Nvme, ntb_device
 from .ntbsim import WINDOWS, Ntbsim, forbidden
 from .puppet import Puppet
 
@@ -24,10 +24,11 @@ class Pair:
     """Boots on start(), or as a context manager. Options that start with lender_ or
     borrower_ go to that guest alone, others to both. fast: the largest window of each port is
     the other guest's memory itself: for throughput, never for counts, order or isolation.
-    puppet: "lender" or "borrower": in that one's place there is no guest, but a peer that the test drives."""
+    puppet: "lender" or "borrower": in that one's place there is no guest, but a peer that the test drives.
+    second_peer: the guest has a second NTB endpoint, in slot 10, and behind it a second such peer."""
 
     def __init__(self, run_dir, devices=None, windows=WINDOWS, ntb=True, fast=False,
-                 modules=NTB_MODULES + ("nvme",), puppet=None, **options):
+                 modules=NTB_MODULES + ("nvme",), puppet=None, second_peer=False, **options):
         self.run_dir = run_dir
         self._memory_dir = paths.scratch_dir("/dev/shm") if fast else None
         if fast:
@@ -35,8 +36,11 @@ class Pair:
             for name in ("lender", "borrower"):
                 options[f"{name}_memory_file"] = self._memory_dir / name
         port = {"lender": "a", "borrower": "b"}.get(puppet)
-        self.ntbsim = Ntbsim(run_dir, windows, puppet=port) if ntb else None
+        self.ntbsim = Ntbsim(run_dir, windows, puppet=port, second=second_peer) if ntb else None
         self.puppet = Puppet(self.ntbsim, port) if puppet else None
+        self.second = Puppet(self.ntbsim, "d") if second_peer else None
+        if second_peer:
+            options["extra_args"] = ["-device", ntb_device(self.ntbsim.port_socket("c"), "ntb1", "a")]
         cores = os.cpu_count() or 1
         # where tests run side by side, the busy guests of two pairs are not to share a core
         shift = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
@@ -58,8 +62,8 @@ class Pair:
         try:
             if self.ntbsim:
                 self.ntbsim.start()
-            if self.puppet:
-                self.puppet.connect()
+            for puppet in filter(None, (self.puppet, self.second)):
+                puppet.connect()
             for guest in self.guests:
                 guest.start()
             for guest in self.guests:
@@ -72,8 +76,8 @@ class Pair:
     def stop(self):
         for guest in self.guests:
             guest.stop()
-        if self.puppet:
-            self.puppet.close()
+        for puppet in filter(None, (self.puppet, self.second)):
+            puppet.close()
         if self.ntbsim:
             self.ntbsim.stop()
         if self._memory_dir:
