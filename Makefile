@@ -82,6 +82,13 @@ e2e: ntbsim modules-6.12 modules-checking
 lint:
 	$(PYTEST) tests/check/test_lint.py
 
+# A hostile peer: 20,000 messages against each side; a million, and a search for leaks, which takes hours.
+hostile: ntbsim modules-checking
+	DEVLEND_MESSAGES=20000 $(PYTEST) tests/e2e/test_hostile.py
+
+soak-hostile: ntbsim modules-checking
+	DEVLEND_MESSAGES=500000 DEVLEND_KMEMLEAK=1 $(PYTEST) tests/e2e/test_hostile.py
+
 # Each target so long, in seconds; "make -C tests/fuzz minimize" takes what was found into the corpus.
 FUZZ_SECONDS ?= 60
 fuzz:
@@ -107,6 +114,8 @@ help:
 	@echo 'e2e              the tests with two virtual hosts'
 	@echo 'lint             checkpatch, sparse, kernel-doc, shellcheck'
 	@echo 'fuzz             the pure code in user space, FUZZ_SECONDS=60 each; with libFuzzer where clang has it'
+	@echo 'hostile          20,000 messages of a peer that means harm against each side, on the checking kernel'
+	@echo 'soak-hostile     a million of them, and a search for leaks: hours'
 	@echo 'clean            remove what was built; the rig stays ("tests/rig/setup.sh clean")'
 
-.PHONY: modules modules_install kernel-usable rig ntbsim tool demo check kunit e2e lint fuzz clean help
+.PHONY: modules modules_install kernel-usable rig ntbsim tool demo check kunit e2e lint fuzz hostile soak-hostile clean help

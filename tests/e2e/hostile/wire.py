@@ -120,7 +120,7 @@ class Offer:
 
     def pack(self):
         width, pages, group, clique = self.iommu
-        return (self.id.pack() + struct.pack("<II4H", self.state, self.class_rev, self.vendor, self.device,
+        return (self.id.pack() + struct.pack("<II4H4x", self.state, self.class_rev, self.vendor, self.device,
                                              *self.subsystem)
                 + b"".join(struct.pack("<QII", size, flags, 0) for size, flags in self.bars)
                 + struct.pack("<4HQII16x", self.msi, self.msix, self.mps, width, pages, group, clique))
