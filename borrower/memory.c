@@ -76,7 +76,8 @@ static int memory_try(struct borrower_memory *mem, struct devlend_link *link, u6
 	ram->size = reach;
 	msi->bus_addr = BORROWER_MSI_BASE;
 	msi->size = BORROWER_MSI_SIZE;
-	err = devlend_expose(link, mem->exposed, BORROWER_MAPS);
+	/* each lease exposes the same, so none can be kept apart */
+	err = devlend_expose(link, mem->exposed, BORROWER_MAPS, DEVLEND_APART_NO);
 	if (!err)
 		mem->reach = reach;
 	return err;

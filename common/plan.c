@@ -320,3 +320,47 @@ int devlend_plan(struct devlend_plan_window *win, unsigned int windows,
 	plan_open(&p, found);
 	return 0;
 }
+
+static bool plan_reaches(const struct devlend_plan_window *w, const struct devlend_plan_region *r)
+{
+	return w->open && w->size && r->bus_addr <= w->base + (w->size - 1) &&
+	       plan_last_byte(r) >= w->base;
+}
+
+/* Does a window that holds one of @held reach one of @other? */
+static bool plan_touches(const struct devlend_plan_window *win, unsigned int windows,
+			 const struct devlend_plan_region *held, unsigned int held_count,
+			 const struct devlend_plan_region *other, unsigned int other_count)
+{
+	unsigned int i, k;
+
+	for (i = 0; i < held_count; i++)
+		for (k = 0; k < other_count; k++)
+			if (held[i].window < windows &&
+			    plan_reaches(&win[held[i].window], &other[k]))
+				return true;
+	return false;
+}
+
+/**
+ * devlend_plan_apart() - can one set of regions be closed without the other, and reached without?
+ * @win: the windows as they are to be, or are
+ * @windows: number of them
+ * @a: regions that have their windows
+ * @a_count: number of them
+ * @b: other regions that have theirs
+ * @b_count: number of them
+ *
+ * A window reaches all from its base to its end, whoever asked for it to be open: the base is
+ * aligned down, and the end is that of its last region.
+ *
+ * Context: any.
+ * Return: whether no window that holds a region of one set reaches a byte of the other.
+ */
+bool devlend_plan_apart(const struct devlend_plan_window *win, unsigned int windows,
+			const struct devlend_plan_region *a, unsigned int a_count,
+			const struct devlend_plan_region *b, unsigned int b_count)
+{
+	return !plan_touches(win, windows, a, a_count, b, b_count) &&
+	       !plan_touches(win, windows, b, b_count, a, a_count);
+}

@@ -132,35 +132,96 @@ static void windows_explain(struct devlend_windows *ws, const struct devlend_exp
 			    r->size, r->bus_addr, window_kib(why->need), why->have >> 10, list);
 }
 
-static int windows_plan(struct devlend_windows *ws, const struct devlend_exposed *region,
-			unsigned int n)
+/* Has a window a region that minds company? */
+static bool window_is_private(const struct devlend_window *win)
 {
-	struct devlend_plan_region *plan = ws->plan_region;
-	struct devlend_plan_window *win = ws->plan_win;
-	struct devlend_plan_short why;
 	unsigned int i;
-	int rc;
+
+	for (i = 0; i < win->users; i++)
+		if (win->user[i].apart)
+			return true;
+	return false;
+}
+
+/* The windows as they are, for the planner. */
+static void windows_describe(struct devlend_windows *ws)
+{
+	unsigned int i;
 
 	for (i = 0; i < ws->count; i++) {
 		const struct devlend_window *w = &ws->win[i];
 
-		win[i] = (struct devlend_plan_window) {
+		ws->plan_win[i] = (struct devlend_plan_window) {
 			.addr_align = w->addr_align,
 			.size_align = w->size_align,
-			.size_max = w->users + n <= DEVLEND_WINDOW_USERS_MAX ? w->size_max : 0,
+			.size_max = w->size_max,
 			.open = w->open,
 			.base = w->base,
 			.size = w->size,
 		};
 	}
+}
+
+/*
+ * Are the regions in @ws->plan_region, with the windows in @ws->plan_win, apart from those that
+ * others exposed, as far as these mind? A region that is there already is no other one.
+ */
+static bool windows_are_apart(const struct devlend_windows *ws, unsigned int n)
+{
+	const struct devlend_plan_region *own = ws->plan_region;
+	unsigned int i, k, j;
+
+	for (i = 0; i < ws->count; i++)
+		for (k = 0; k < ws->win[i].users; k++) {
+			const struct devlend_window_user *u = &ws->win[i].user[k];
+			const struct devlend_plan_region other = {
+				.bus_addr = u->bus_addr, .size = u->size, .window = i,
+			};
+
+			for (j = 0; j < n; j++)
+				if (own[j].bus_addr == u->bus_addr && own[j].window == i)
+					break;
+			if (u->apart && j == n &&
+			    !devlend_plan_apart(ws->plan_win, ws->count, own, n, &other, 1))
+				return false;
+		}
+	return true;
+}
+
+static int windows_try(struct devlend_windows *ws, const struct devlend_exposed *region,
+		       unsigned int n, bool apart, struct devlend_plan_short *why)
+{
+	unsigned int i;
+
+	windows_describe(ws);
+	for (i = 0; i < ws->count; i++)
+		if (ws->win[i].users + n > DEVLEND_WINDOW_USERS_MAX ||
+		    (apart && window_is_private(&ws->win[i])))
+			ws->plan_win[i].size_max = 0;
 	for (i = 0; i < n; i++)
-		plan[i] = (struct devlend_plan_region) {
+		ws->plan_region[i] = (struct devlend_plan_region) {
 			.bus_addr = region[i].bus_addr,
 			.size = region[i].size,
 		};
-	rc = devlend_plan(win, ws->count, plan, n, &why);
+	return devlend_plan(ws->plan_win, ws->count, ws->plan_region, n, why);
+}
+
+static int windows_plan(struct devlend_windows *ws, const struct devlend_exposed *region,
+			unsigned int n, enum devlend_apart apart)
+{
+	struct devlend_plan_short why;
+	int rc;
+
+	if (apart != DEVLEND_APART_NO) {
+		rc = windows_try(ws, region, n, true, &why);
+		if (!rc && windows_are_apart(ws, n))
+			return 0;
+	}
+	rc = windows_try(ws, region, n, false, &why);
 	if (rc == -ENOSPC)
 		windows_explain(ws, &region[why.region], &why);
+	if (!rc && apart == DEVLEND_APART_MUST)
+		rc = -EPERM;
 	return rc;
 }
 
@@ -178,7 +239,7 @@ static void windows_trim(struct devlend_windows *ws, struct ntb_dev *ntb, unsign
 		return;
 	}
 	for (i = 0; i < win->users; i++)
-		size = max(size, win->user_end[i]);
+		size = max(size, win->user[i].bus_addr - win->base + win->user[i].size);
 	if (win->size_align > 1)
 		size = round_up(size, win->size_align);
 	if (size < win->size)
@@ -210,11 +271,13 @@ static int windows_program(struct devlend_windows *ws, struct ntb_dev *ntb)
 }
 
 static void windows_add_user(struct devlend_windows *ws, struct devlend_exposed *r,
-			     const struct devlend_plan_region *plan)
+			     const struct devlend_plan_region *plan, bool apart)
 {
 	struct devlend_window *win = &ws->win[plan->window];
 
-	win->user_end[win->users++] = plan->offset + plan->size;
+	win->user[win->users++] = (struct devlend_window_user) {
+		.bus_addr = r->bus_addr, .size = r->size, .apart = apart,
+	};
 	r->window = plan->window;
 	r->offset = plan->offset;
 	r->open = true;
@@ -226,14 +289,14 @@ static void windows_remove_user(struct devlend_windows *ws, const struct devlend
 	unsigned int i;
 
 	for (i = 0; i < win->users; i++)
-		if (win->user_end[i] == r->offset + r->size)
+		if (win->user[i].bus_addr == r->bus_addr && win->user[i].size == r->size)
 			break;
 	if (i < win->users)
-		win->user_end[i] = win->user_end[--win->users];
+		win->user[i] = win->user[--win->users];
 }
 
 static int windows_expose(struct devlend_windows *ws, struct ntb_dev *ntb,
-			  struct devlend_exposed *region, unsigned int n)
+			  struct devlend_exposed *region, unsigned int n, enum devlend_apart apart)
 {
 	unsigned int i;
 	int rc;
@@ -241,14 +304,14 @@ static int windows_expose(struct devlend_windows *ws, struct ntb_dev *ntb,
 	rc = devlend_window_limits(ws, ntb);
 	if (rc)
 		return rc;
-	rc = windows_plan(ws, region, n);
+	rc = windows_plan(ws, region, n, apart);
 	if (rc)
 		return rc;
 	rc = windows_program(ws, ntb);
 	if (rc)
 		return rc;
 	for (i = 0; i < n; i++)
-		windows_add_user(ws, &region[i], &ws->plan_region[i]);
+		windows_add_user(ws, &region[i], &ws->plan_region[i], apart != DEVLEND_APART_NO);
 	return 0;
 }
 
@@ -257,6 +320,7 @@ static int windows_expose(struct devlend_windows *ws, struct ntb_dev *ntb,
  * @link: the link
  * @region: what is to be reached; window and offset are filled in
  * @n: number of regions, at most %DEVLEND_PLAN_REGIONS_MAX
+ * @apart: what else may be in reach by the windows of these
  *
  * All or none. The caller owns @region, and closes it by devlend_unexpose(). The memory
  * must stay what it is until then, and be mapped for the NTB function where this host has
@@ -264,11 +328,12 @@ static int windows_expose(struct devlend_windows *ws, struct ntb_dev *ntb,
  *
  * Context: process, sleeps (up to minutes on some NTBs).
  * Return: 0; -ENODEV when the NTB is gone; -ENOTCONN while its link is down; -ENOSPC when
- * there is no place, what was needed and available being logged; -EINVAL for a region of
- * size 0 or that wraps; -EOPNOTSUPP for an NTB that cannot; else what the NTB's driver
- * said.
+ * there is no place, what was needed and available being logged; -EPERM where they would not
+ * be apart though they must; -EINVAL for a region of size 0 or that wraps; -EOPNOTSUPP for an
+ * NTB that cannot; else what the NTB's driver said.
  */
-int devlend_expose(struct devlend_link *link, struct devlend_exposed *region, unsigned int n)
+int devlend_expose(struct devlend_link *link, struct devlend_exposed *region, unsigned int n,
+		   enum devlend_apart apart)
 {
 	struct devlend_windows *ws = link->windows;
 	struct ntb_dev *ntb;
@@ -284,7 +349,7 @@ int devlend_expose(struct devlend_link *link, struct devlend_exposed *region, un
 		return rc;
 	mutex_lock(&ws->lock);
 	if (!ws->gone)
-		rc = windows_expose(ws, ntb, region, n);
+		rc = windows_expose(ws, ntb, region, n, apart);
 	mutex_unlock(&ws->lock);
 	devlend_link_ntb_put(link);
 	return rc;
@@ -328,6 +393,44 @@ void devlend_unexpose(struct devlend_link *link, struct devlend_exposed *region,
 		devlend_link_ntb_put(link);
 }
 EXPORT_SYMBOL_GPL(devlend_unexpose);
+
+/**
+ * devlend_exposed_apart() - are regions apart from those that others exposed?
+ * @link: the link
+ * @region: as devlend_expose() left it
+ * @n: number of regions, at most %DEVLEND_PLAN_REGIONS_MAX
+ *
+ * Those that were exposed by %DEVLEND_APART_NO do not count as others. The answer may change when
+ * others expose and unexpose.
+ *
+ * Context: process, sleeps while a window is programmed (up to minutes on some NTBs).
+ * Return: false where what is open of a window that carries one of @region reaches another region,
+ * or the other way round.
+ */
+bool devlend_exposed_apart(struct devlend_link *link, const struct devlend_exposed *region,
+			   unsigned int n)
+{
+	struct devlend_windows *ws = link->windows;
+	unsigned int i, open = 0;
+	bool apart;
+
+	if (WARN_ON_ONCE(n > DEVLEND_PLAN_REGIONS_MAX))
+		return false;
+	mutex_lock(&ws->lock);
+	windows_describe(ws);
+	for (i = 0; i < n; i++)
+		if (region[i].open)
+			ws->plan_region[open++] = (struct devlend_plan_region) {
+				.bus_addr = region[i].bus_addr,
+				.size = region[i].size,
+				.window = region[i].window,
+				.offset = region[i].offset,
+			};
+	apart = ws->gone || windows_are_apart(ws, open);
+	mutex_unlock(&ws->lock);
+	return apart;
+}
+EXPORT_SYMBOL_GPL(devlend_exposed_apart);
 
 /* --- a link's windows come and go --------------------------------------------- */
 

@@ -25,6 +25,18 @@ struct workqueue_struct;
 #define DEVLEND_NTB_CLOSE_SAYS_EIO	BIT(2)	/* closing closes, and says -EIO */
 
 /**
+ * struct devlend_window_user - a region that a window carries
+ * @bus_addr: first byte
+ * @size: bytes
+ * @apart: it minds what else is in reach: exposed other than by %DEVLEND_APART_NO
+ */
+struct devlend_window_user {
+	u64 bus_addr;
+	u64 size;
+	bool apart;
+};
+
+/**
  * struct devlend_window - one inbound window
  * @addr_align: alignment of the base, bytes
  * @size_align: alignment of the size, bytes
@@ -34,8 +46,8 @@ struct workqueue_struct;
  *	an earlier client may have left it open
  * @base: bus address of its first byte here, valid where @open
  * @size: bytes that are open
- * @users: number of regions in @user_end
- * @user_end: where each region ends, bytes from @base; in no order
+ * @users: number of regions in @user
+ * @user: the regions, in no order
  */
 struct devlend_window {
 	u64 addr_align;
@@ -46,7 +58,7 @@ struct devlend_window {
 	u64 base;
 	u64 size;
 	unsigned int users;
-	u64 user_end[DEVLEND_WINDOW_USERS_MAX];
+	struct devlend_window_user user[DEVLEND_WINDOW_USERS_MAX];
 };
 
 /**

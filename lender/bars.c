@@ -8,9 +8,10 @@
  * mappings stand. Called with lender_dev.lock held, in process context; sleeps, minutes on
  * some NTBs.
  *
- * Windows are counted: without an IOMMU behind the NTB, two leases in one window are not
- * isolated from each other and one of them cannot be closed alone, so the second is refused
- * unless the operator loaded the module with unsafe=1.
+ * Without an IOMMU behind the NTB, two leases of which one lies in what is open of the other's
+ * window are not isolated from each other, and one of them cannot be closed alone. So the core is
+ * asked to keep them apart, and the second is refused where it cannot, unless the operator set
+ * unsafe=1.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -28,60 +29,6 @@
 static bool unsafe;
 module_param(unsafe, bool, 0644);
 MODULE_PARM_DESC(unsafe, "Lend several devices through one memory window though nothing isolates them");
-
-/* Leases that use each inbound window of each link; protects what follows. Innermost. */
-static DEFINE_MUTEX(bars_windows_lock);
-
-struct bars_user {
-	struct devlend_link *link;
-	u32 windows;
-	const struct lender_dev *lent;
-};
-
-#define BARS_USERS_MAX	256
-static struct bars_user bars_users[BARS_USERS_MAX];
-
-/* Note which windows a lease uses; -EPERM: it would share one, -EBUSY: no room to note it. */
-static int bars_claim(struct lender_dev *lent, struct devlend_link *link, bool isolated)
-{
-	struct lender_bars *bars = &lent->lease.bars;
-	struct bars_user *slot = NULL;
-	u32 windows = 0;
-	unsigned int i;
-	int err = 0;
-
-	for (i = 0; i < bars->count; i++)
-		windows |= BIT(bars->exposed[i].window);
-	mutex_lock(&bars_windows_lock);
-	for (i = 0; i < BARS_USERS_MAX; i++) {
-		struct bars_user *u = &bars_users[i];
-
-		if (!u->lent)
-			slot = slot ?: u;
-		else if (u->link == link && u->windows & windows && !isolated && !unsafe)
-			err = -EPERM;
-	}
-	if (!err && !slot)
-		err = -EBUSY;
-	if (!err) {
-		*slot = (struct bars_user) { .link = link, .windows = windows, .lent = lent };
-		bars->windows = windows;
-	}
-	mutex_unlock(&bars_windows_lock);
-	return err;
-}
-
-static void bars_release(struct lender_dev *lent)
-{
-	unsigned int i;
-
-	mutex_lock(&bars_windows_lock);
-	for (i = 0; i < BARS_USERS_MAX; i++)
-		if (bars_users[i].lent == lent)
-			memset(&bars_users[i], 0, sizeof(bars_users[i]));
-	mutex_unlock(&bars_windows_lock);
-	lent->lease.bars.windows = 0;
-}
 
 static bool bars_is_translated(struct pci_dev *ntb)
 {
@@ -162,6 +109,35 @@ static int bars_list(struct lender_dev *lent, struct pci_dev *ntb)
 	return 0;
 }
 
+static int bars_open(struct lender_dev *lent, struct devlend_link *link, bool permit_sharing)
+{
+	struct lender_bars *bars = &lent->lease.bars;
+	struct pci_dev *ntb = devlend_link_pdev(link);
+	enum devlend_apart apart;
+	int err;
+
+	lockdep_assert_held(&lent->lock);
+	if (!ntb)
+		return -ENODEV;
+	err = bars_list(lent, ntb);
+	if (err)
+		goto unmap;
+	bars->permit_sharing = permit_sharing;
+	if (bars->ntb)
+		apart = DEVLEND_APART_NO;
+	else
+		apart = permit_sharing ? DEVLEND_APART_IF : DEVLEND_APART_MUST;
+	err = bars->count ? devlend_expose(link, bars->exposed, bars->count, apart) : 0;
+	trace_lender_step(lent->pdev, "expose", err);
+	if (!err)
+		return 0;
+	if (err == -EPERM)
+		dev_err_ratelimited(&lent->dev, "not granted: it would share a memory window with another lease, and no IOMMU isolates the two; reclaim that one, or load this module with unsafe=1\n");
+unmap:
+	bars_unmap(bars);
+	return err;
+}
+
 /**
  * lender_bars_open() - expose a device's memory BARs
  * @lent: the device; its lock is held, it has no BARs open
@@ -173,31 +149,29 @@ static int bars_list(struct lender_dev *lent, struct pci_dev *ntb)
  */
 int lender_bars_open(struct lender_dev *lent, struct devlend_link *link)
 {
-	struct lender_bars *bars = &lent->lease.bars;
-	struct pci_dev *ntb = devlend_link_pdev(link);
-	int err;
+	int err = bars_open(lent, link, READ_ONCE(unsafe));
+
+	if (!err && lender_bars_shared(lent, link))
+		dev_warn_ratelimited(&lent->dev, "shares a memory window with another lease: they are not isolated from each other (unsafe=1)\n");
+	return err;
+}
+
+/**
+ * lender_bars_shared() - do leases reach each other's registers?
+ * @lent: the device; its lock is held
+ * @link: its lease's
+ *
+ * Context: process, sleeps.
+ * Return: whether what is open for this lease reaches the registers of another one, or the other
+ * way round, with no IOMMU between.
+ */
+bool lender_bars_shared(struct lender_dev *lent, struct devlend_link *link)
+{
+	const struct lender_bars *bars = &lent->lease.bars;
 
 	lockdep_assert_held(&lent->lock);
-	if (!ntb)
-		return -ENODEV;
-	err = bars_list(lent, ntb);
-	if (err)
-		goto unmap;
-	err = bars->count ? devlend_expose(link, bars->exposed, bars->count) : 0;
-	trace_lender_step(lent->pdev, "expose", err);
-	if (err)
-		goto unmap;
-	err = bars_claim(lent, link, bars->ntb);
-	if (!err)
-		return 0;
-	if (err == -EPERM)
-		dev_err_ratelimited(&lent->dev, "not granted: it would share a memory window with another lease, and no IOMMU isolates the two; reclaim that one, or load this module with unsafe=1\n");
-	else
-		dev_err_ratelimited(&lent->dev, "not granted: too many leases\n");
-	devlend_unexpose(link, bars->exposed, bars->count);
-unmap:
-	bars_unmap(bars);
-	return err;
+	return bars->count && !bars->ntb &&
+	       !devlend_exposed_apart(link, bars->exposed, bars->count);
 }
 
 /**
@@ -216,7 +190,6 @@ void lender_bars_close(struct lender_dev *lent)
 		return;
 	devlend_unexpose(lent->lease.link, bars->exposed, bars->count);
 	trace_lender_step(lent->pdev, "unexpose", 0);
-	bars_release(lent);
 	bars_unmap(bars);
 }
 
@@ -232,7 +205,8 @@ int lender_bars_reopen(struct lender_dev *lent, const struct lender_bars *before
 {
 	struct lender_bars *now = &lent->lease.bars;
 	unsigned int i;
-	int err = lender_bars_open(lent, lent->lease.link);
+	/* what was granted stays granted, whatever "unsafe" says now */
+	int err = bars_open(lent, lent->lease.link, before->permit_sharing);
 
 	for (i = 0; !err && i < now->count; i++)
 		if (now->exposed[i].window != before->exposed[i].window ||

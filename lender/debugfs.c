@@ -8,11 +8,12 @@
 #include <linux/pci.h>
 #include <linux/seq_file.h>
 
+#include "bars.h"
 #include "lent.h"
 
 static struct dentry *debugfs_file;
 
-static void debugfs_show_lease(struct seq_file *m, const struct lender_dev *lent)
+static void debugfs_show_lease(struct seq_file *m, struct lender_dev *lent)
 {
 	const struct lender_lease *lease = &lent->lease;
 	unsigned int i;
@@ -22,6 +23,8 @@ static void debugfs_show_lease(struct seq_file *m, const struct lender_dev *lent
 			   lease->bars.index[i], lease->bars.exposed[i].bus_addr,
 			   lease->bars.exposed[i].size, lease->bars.exposed[i].window,
 			   lease->bars.exposed[i].offset);
+	if (lease->link && lender_bars_shared(lent, lease->link))
+		seq_puts(m, "  not isolated from another lease, whose window it shares\n");
 	for (i = 0; i < lease->maps; i++)
 		seq_printf(m, "  map %u: kind %u window %u offset %#llx length %#llx prot %u device address %#llx\n",
 			   i, lease->map[i].kind, lease->map[i].window, lease->map[i].offset,

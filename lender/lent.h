@@ -98,7 +98,7 @@ struct lender_map {
  * @exposed: the regions, for the core
  * @iova: of each region, where the NTB function's IOMMU translates
  * @ntb: the NTB function that @iova belongs to; NULL where nothing is translated
- * @windows: inbound windows that this lease is counted as a user of, as a bit mask
+ * @permit_sharing: granted though another lease's registers might be in reach
  */
 struct lender_bars {
 	unsigned int count;
@@ -106,7 +106,7 @@ struct lender_bars {
 	struct devlend_exposed exposed[DEVLEND_BARS];
 	dma_addr_t iova[DEVLEND_BARS];
 	struct device *ntb;
-	u32 windows;
+	bool permit_sharing;
 };
 
 /**

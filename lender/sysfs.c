@@ -11,6 +11,7 @@
 #include <linux/pci.h>
 #include <linux/sysfs.h>
 
+#include "bars.h"
 #include "lent.h"
 
 static ssize_t sysfs_write(const char *buf, size_t count, const char *what,
@@ -115,6 +116,18 @@ static ssize_t link_show(struct device *dev, struct device_attribute *attr, char
 }
 static DEVICE_ATTR_RO(link);
 
+static ssize_t shared_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct lender_dev *lent = to_lender_dev(dev);
+	bool shared;
+
+	mutex_lock(&lent->lock);
+	shared = lent->lease.link && lender_bars_shared(lent, lent->lease.link);
+	mutex_unlock(&lent->lock);
+	return sysfs_emit(buf, "%d\n", shared);
+}
+static DEVICE_ATTR_RO(shared);
+
 static ssize_t leases_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%u\n", READ_ONCE(to_lender_dev(dev)->leases));
@@ -190,6 +203,7 @@ static struct attribute *sysfs_lent_attrs[] = {
 	&dev_attr_resettable.attr,
 	&dev_attr_peer.attr,
 	&dev_attr_link.attr,
+	&dev_attr_shared.attr,
 	&dev_attr_leases.attr,
 	&dev_attr_allow.attr,
 	&dev_attr_visible.attr,

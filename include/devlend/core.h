@@ -221,12 +221,32 @@ struct devlend_exposed {
 	bool open;
 };
 
+/**
+ * enum devlend_apart - what else may be in reach by the windows that carry a region
+ * @DEVLEND_APART_NO: anything; nor do others mind this region
+ * @DEVLEND_APART_IF: no region that minds, if windows allow; else anything
+ * @DEVLEND_APART_MUST: no region that minds; nor may this one be in reach by a window of such
+ *
+ * Regions of the second and third kind mind each other. What is in reach is all that is open of
+ * a window, from its aligned base on.
+ */
+enum devlend_apart {
+	DEVLEND_APART_NO,
+	DEVLEND_APART_IF,
+	DEVLEND_APART_MUST,
+};
+
 /*
- * Expose @n regions, all or none. Windows are shared where a region lies in reach of an open one.
+ * Expose @n regions, all or none. Windows are shared where a region lies in reach of an open one,
+ * as far as @apart permits; -EPERM where it forbids the only places that there are.
  * On -ENOSPC one log line says what was needed and what each window could give.
  * Context: process, sleeps (up to minutes on some NTBs).
  */
-int devlend_expose(struct devlend_link *link, struct devlend_exposed *region, unsigned int n);
+int devlend_expose(struct devlend_link *link, struct devlend_exposed *region, unsigned int n,
+		   enum devlend_apart apart);
+/* Are these apart from what others exposed but by DEVLEND_APART_NO? Context: process, sleeps. */
+bool devlend_exposed_apart(struct devlend_link *link, const struct devlend_exposed *region,
+			   unsigned int n);
 /*
  * Close what devlend_expose() opened; a window without users is closed (same base, size 0, read
  * back where the NTB allows it). After link_gone a no-op that only clears @open.

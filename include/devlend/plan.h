@@ -65,4 +65,9 @@ int devlend_plan(struct devlend_plan_window *win, unsigned int windows,
 		 struct devlend_plan_region *region, unsigned int regions,
 		 struct devlend_plan_short *why);
 
+/* Does no window that holds a region of one set reach a byte of the other set, either way? */
+bool devlend_plan_apart(const struct devlend_plan_window *win, unsigned int windows,
+			const struct devlend_plan_region *a, unsigned int a_count,
+			const struct devlend_plan_region *b, unsigned int b_count);
+
 #endif /* DEVLEND_PLAN_H */
