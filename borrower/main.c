@@ -60,7 +60,7 @@ void borrower_object_put(void)
 static void main_link_up(struct devlend_link *link)
 {
 	struct devlend_call call = { .op = DEVLEND_OP_OFFERS };
-	int err = devlend_call(link, &call);
+	int err = devlend_call_insist(link, &call);
 
 	/* a lender that is loaded later sends its offers by itself */
 	if (err && err != devlend_status_to_errno(DEVLEND_E_NOSVC))

@@ -104,7 +104,7 @@ static void removal_return(struct borrower_lease *lease)
 	mutex_unlock(&lease->lock);
 	if (dead)
 		return;
-	err = devlend_call(lease->link, &call);
+	err = devlend_call_insist(lease->link, &call);
 	if (err)
 		dev_warn(&lease->dev, "the lender did not acknowledge the return of %s (%d); it takes the device back by itself\n",
 			 lease->offer_name, err);

@@ -17,6 +17,7 @@
 #define pr_fmt(fmt) "devlend: " fmt
 
 #include <linux/crc32.h>
+#include <linux/delay.h>
 #include <linux/kref.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -25,6 +26,10 @@
 
 #include "link.h"
 #include "trace.h"
+
+/* Pauses of who insists: the first, and the last that is followed by another try; each doubles */
+#define CALL_INSIST_FIRST_MS	20
+#define CALL_INSIST_LAST_MS	320
 
 /**
  * struct call_out - a call that waits for its reply
@@ -59,6 +64,8 @@ struct call_out {
  * @session: that it came in; the reply is dropped in another
  * @txid: to be returned
  * @rq: as the service sees it
+ * @reply: room for the longest reply, there before anything is done: a peer that does not hear
+ *	the outcome takes it for a failure
  * @buf: request, then room for the reply
  */
 struct call_in {
@@ -67,6 +74,7 @@ struct call_in {
 	u32 session;
 	u32 txid;
 	struct devlend_request rq;
+	struct devlend_msg *reply;
 	u8 buf[2][DEVLEND_MSG_PAYLOAD_MAX] __aligned(8);
 };
 
@@ -78,20 +86,24 @@ static void call_out_release(struct kref *ref)
 	kfree(container_of(ref, struct call_out, ref));
 }
 
-static struct devlend_msg *call_message(const struct devlend_wire_hdr *hdr, const void *payload,
-					size_t len)
+/* A message with room for so much payload. */
+static struct devlend_msg *call_message_new(size_t room)
+{
+	struct devlend_msg *msg;
+
+	return kzalloc(struct_size(msg, data, DEVLEND_MSG_MIN + room), GFP_KERNEL);
+}
+
+static void call_message_fill(struct devlend_msg *msg, const struct devlend_wire_hdr *hdr,
+			      const void *payload, size_t len)
 {
 	size_t total = DEVLEND_MSG_MIN + len;
-	struct devlend_msg *msg = kzalloc(struct_size(msg, data, total), GFP_KERNEL);
 
-	if (!msg)
-		return NULL;
 	msg->len = total;
 	memcpy(msg->data, hdr, sizeof(*hdr));
 	if (len)
 		memcpy(msg->data + sizeof(*hdr), payload, len);
 	put_unaligned_le32(crc32_le(~0u, msg->data, total - 4), msg->data + total - 4);
-	return msg;
 }
 
 static struct call_out *call_out_new(struct devlend_link *link, const struct devlend_call *call)
@@ -101,6 +113,7 @@ static struct call_out *call_out_new(struct devlend_link *link, const struct dev
 	if (!out)
 		return NULL;
 	kref_init(&out->ref);
+	INIT_LIST_HEAD(&out->list);
 	init_completion(&out->done);
 	out->op = call->op;
 	out->reply_max = call->reply_max;
@@ -118,9 +131,11 @@ static int call_send(struct devlend_link *link, struct call_out *out,
 		.handle.random = cpu_to_le32(call->handle.random),
 		.len = cpu_to_le16(call->len),
 	};
-	struct devlend_msg *msg;
+	struct devlend_msg *msg = call_message_new(call->len);
 	int err;
 
+	if (!msg)
+		return -ENOMEM;
 	spin_lock(&link->lock);
 	out->txid = ++link->next_txid;
 	kref_get(&out->ref);
@@ -128,8 +143,8 @@ static int call_send(struct devlend_link *link, struct call_out *out,
 	spin_unlock(&link->lock);
 
 	hdr.txid = cpu_to_le32(out->txid);
-	msg = call_message(&hdr, call->data, call->len);
-	err = msg ? devlend_lane_sleep_queue(&link->sleep, msg, session) : -ENOMEM;
+	call_message_fill(msg, &hdr, call->data, call->len);
+	err = devlend_lane_sleep_queue(&link->sleep, msg, session);
 	if (!err) {
 		trace_devlend_request(link->id, true, call->op, out->txid, call->len);
 		atomic64_inc(&link->calls_sent);
@@ -192,6 +207,29 @@ int devlend_call(struct devlend_link *link, struct devlend_call *call)
 	return err;
 }
 EXPORT_SYMBOL_GPL(devlend_call);
+
+/**
+ * devlend_call_insist() - as devlend_call(), for what the peer has to hear
+ * @link: the link
+ * @call: what is said: once more does no harm
+ *
+ * A host that has no memory for the message, or is too busy for it, has some in a moment: it is
+ * said again, a few times, with a little more patience each time.
+ * Context: process, sleeps. Return: as devlend_call().
+ */
+int devlend_call_insist(struct devlend_link *link, struct devlend_call *call)
+{
+	unsigned int ms;
+	int err;
+
+	for (ms = CALL_INSIST_FIRST_MS; ; ms *= 2) {
+		err = devlend_call(link, call);
+		if ((err != -ENOMEM && err != -EBUSY) || ms > CALL_INSIST_LAST_MS)
+			return err;
+		msleep(ms);
+	}
+}
+EXPORT_SYMBOL_GPL(devlend_call_insist);
 
 static void call_hello_fill(struct devlend_link *link, struct devlend_wire_hello *hello)
 {
@@ -310,8 +348,9 @@ static void call_take_reply(struct devlend_link *link, const struct devlend_wire
 	kref_put(&found->ref, call_out_release);
 }
 
+/* @msg, with room for the reply, is used up; NULL: no memory, and the peer's call times out. */
 static void call_reply(struct devlend_link *link, const struct devlend_request *rq, u32 txid,
-		       u32 session, enum devlend_status status)
+		       u32 session, enum devlend_status status, struct devlend_msg *msg)
 {
 	struct devlend_wire_hdr hdr = {
 		.op = cpu_to_le16(rq->op),
@@ -322,11 +361,13 @@ static void call_reply(struct devlend_link *link, const struct devlend_request *
 		.handle.random = cpu_to_le32(rq->handle.random),
 		.len = cpu_to_le16(rq->reply_len),
 	};
-	struct devlend_msg *msg = call_message(&hdr, rq->reply, rq->reply_len);
 
-	/* no memory: the peer's call times out; another session: nobody waits for it */
-	if (msg && !devlend_lane_sleep_queue(&link->sleep, msg, session))
-		devlend_link_kick(link);
+	if (msg) {
+		call_message_fill(msg, &hdr, rq->reply, rq->reply_len);
+		/* another session: nobody waits for it */
+		if (!devlend_lane_sleep_queue(&link->sleep, msg, session))
+			devlend_link_kick(link);
+	}
 	trace_devlend_reply(link->id, rq->op, txid, status, rq->reply_len);
 }
 
@@ -343,7 +384,7 @@ static void call_serve(struct work_struct *work)
 		in->rq.reply_len = 0;
 		status = DEVLEND_E_IO;
 	}
-	call_reply(in->link, &in->rq, in->txid, in->session, status);
+	call_reply(in->link, &in->rq, in->txid, in->session, status, in->reply);
 	atomic_dec(&in->link->requests);
 	devlend_link_put(in->link);
 	kfree(in);
@@ -360,7 +401,8 @@ static void call_take_hello(struct devlend_link *link, const struct devlend_wire
 		call_hello_fill(link, &hello);
 		rq.reply_len = sizeof(hello);
 	}
-	call_reply(link, &rq, le32_to_cpu(hdr->txid), link->session, status);
+	call_reply(link, &rq, le32_to_cpu(hdr->txid), link->session, status,
+		   call_message_new(rq.reply_len));
 	devlend_link_hello_done(link, false, status == DEVLEND_OK, status != DEVLEND_OK);
 }
 
@@ -375,6 +417,11 @@ static void call_take_request(struct devlend_link *link, const struct devlend_wi
 	in = kzalloc(sizeof(*in), GFP_KERNEL);
 	if (!in)
 		goto busy;
+	in->reply = call_message_new(DEVLEND_MSG_PAYLOAD_MAX);
+	if (!in->reply) {
+		kfree(in);
+		goto busy;
+	}
 	in->link = devlend_link_get(link);	/* put by call_serve() */
 	in->session = link->session;
 	in->txid = le32_to_cpu(hdr->txid);
@@ -393,7 +440,8 @@ static void call_take_request(struct devlend_link *link, const struct devlend_wi
 	return;
 busy:
 	atomic_dec(&link->requests);
-	call_reply(link, &refused, le32_to_cpu(hdr->txid), link->session, DEVLEND_E_BUSY);
+	call_reply(link, &refused, le32_to_cpu(hdr->txid), link->session, DEVLEND_E_BUSY,
+		   call_message_new(0));
 }
 
 /**

@@ -115,7 +115,7 @@ static int lease_call_revoke(struct devlend_link *link, const struct devlend_han
 		.timeout_ms = timeout_ms,
 	};
 
-	return devlend_call(link, &call);
+	return devlend_call_insist(link, &call);
 }
 
 /* Does the borrower have to hear that its lease ended, and why? 0 = no. */
@@ -271,7 +271,7 @@ static int lease_tell_reset(struct devlend_link *link, const struct devlend_hand
 		.len = sizeof(done),
 	};
 
-	return devlend_call(link, &call);
+	return devlend_call_insist(link, &call);
 }
 
 /**

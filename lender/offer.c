@@ -108,7 +108,7 @@ static int offer_call(struct offer_link *ol, u16 op, const void *data, size_t le
 {
 	struct devlend_call call = { .op = op, .data = data, .len = len };
 
-	return devlend_call(ol->link, &call);
+	return devlend_call_insist(ol->link, &call);
 }
 
 /* Send what is new about one device; what fails is tried again with the next change. */

@@ -174,6 +174,8 @@ struct devlend_call {
  * else the peer's status as errno.
  */
 int devlend_call(struct devlend_link *link, struct devlend_call *call);
+/* The same for what the peer has to hear: insists where either host has no memory for it. */
+int devlend_call_insist(struct devlend_link *link, struct devlend_call *call);
 
 /*
  * Atomic lane. devlend_atomic_post() queues an operation and never waits, from any context;
