@@ -15,8 +15,8 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/delay.h>
 #include <linux/pci.h>
-#include <linux/slab.h>
 #include <linux/string.h>
 
 #include <devlend/compat.h>
@@ -27,9 +27,29 @@
 #include "quiesce.h"
 #include "trace.h"
 
+#define LEND_OVERRIDE_TRIES	5
+#define LEND_OVERRIDE_POLL_MS	50
+
 static struct pci_dev *lend_pdev(const struct lender_bdf *bdf)
 {
 	return pci_get_domain_bus_and_slot(bdf->domain, bdf->bus, bdf->devfn);
+}
+
+/*
+ * A wrong override would stay for good, so a lack of memory, which for so little is one of a
+ * moment, is waited out.
+ */
+static int lend_set_override(struct lender_dev *lent, const char *name)
+{
+	unsigned int tries;
+	int err;
+
+	for (tries = LEND_OVERRIDE_TRIES; ; tries--) {
+		err = devlend_driver_override_set(lent->pdev, name);
+		if (err != -ENOMEM || tries == 1)
+			return err;
+		msleep(LEND_OVERRIDE_POLL_MS);
+	}
 }
 
 /* Remember which driver has the device, and keep others away from it. */
@@ -45,7 +65,7 @@ static int lend_reserve(struct lender_dev *lent)
 	if (dev->driver)
 		strscpy(lent->driver, dev->driver->name, sizeof(lent->driver));
 	device_unlock(dev);
-	return devlend_driver_override_set(lent->pdev, LENDER_DRIVER_NAME);
+	return lend_set_override(lent, LENDER_DRIVER_NAME);
 }
 
 static bool lend_is_bound(struct lender_dev *lent)
@@ -61,14 +81,10 @@ static bool lend_is_bound(struct lender_dev *lent)
 /* driver_override as it was; left alone where an operator changed it meanwhile. */
 static void lend_restore_override(struct lender_dev *lent, const char *expected)
 {
-	char *now = devlend_driver_override_get(lent->pdev);
-
-	if (!IS_ERR_OR_NULL(now) && !strcmp(now, expected) &&
-	    devlend_driver_override_set(lent->pdev, lent->override))
+	if (devlend_driver_override_is(lent->pdev, expected) &&
+	    lend_set_override(lent, lent->override))
 		pci_err(lent->pdev, "cannot restore driver_override; write \"%s\" to it\n",
 			lent->override ?: "");
-	if (!IS_ERR(now))
-		kfree(now);
 }
 
 /* Bind the driver that had the device. */
@@ -78,7 +94,7 @@ static void lend_rebind(struct lender_dev *lent)
 	const char *expected = LENDER_DRIVER_NAME;
 	int bound = 0;
 
-	if (lent->driver[0] && !devlend_driver_override_set(lent->pdev, lent->driver)) {
+	if (lent->driver[0] && !lend_set_override(lent, lent->driver)) {
 		expected = lent->driver;
 		bound = device_attach(dev);
 	}

@@ -108,6 +108,26 @@ static inline char *devlend_driver_override_get(struct pci_dev *pdev)
 	return copy;
 }
 
+/* Is it @name? Allocates nothing, so there is always an answer. */
+static inline bool devlend_driver_override_is(struct pci_dev *pdev, const char *name)
+{
+	const char *now;
+	bool is;
+
+#ifdef DEVLEND_HAVE_DEVICE_DRIVER_OVERRIDE
+	spin_lock(&pdev->dev.driver_override.lock);
+	now = pdev->dev.driver_override.name;
+	is = now && !strcmp(now, name);
+	spin_unlock(&pdev->dev.driver_override.lock);
+#else
+	device_lock(&pdev->dev);
+	now = pdev->driver_override;
+	is = now && !strcmp(now, name);
+	device_unlock(&pdev->dev);
+#endif
+	return is;
+}
+
 /* Set it; NULL = none. Context: process, the device not locked. */
 static inline int devlend_driver_override_set(struct pci_dev *pdev, const char *name)
 {
