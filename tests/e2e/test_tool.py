@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The devlend tool on two hosts: what an operator does from lend to reclaim, what is in use, waiting, mistakes.
+
+Each answer is read as JSON that fits the tool's schema. How it words things is tested in tests/check/test_tool.py.
+"""
+
+import json
+import subprocess
+import threading
+
+import jsonschema
+import pytest
+
+import lending
+from rig import Nvme, paths
+
+PAIR = lending.options(devices=[Nvme(size=16 << 20)])
+TOOL = paths.BUILD / "tool-guest/devlend"
+SCHEMA = json.loads((paths.TOP / "tools/devlend/schema.json").read_text())
+OK, _, USAGE, MODULES, NOT_FOUND, _, BUSY, LINK, TIMEOUT, IMPOSSIBLE = range(10)
+
+
+@pytest.fixture(scope="module")
+def tool():
+    """The tool, built for guests."""
+    subprocess.run([paths.TOP / "tests/rig/build-tool.sh"], check=True)
+    return TOOL
+
+
+@pytest.fixture
+def ready(pair, tool):
+    """The pair with its links up, and the tool in both guests."""
+    for guest in pair.guests:
+        if guest.run("test -x /usr/sbin/devlend", check=False).rc:
+            guest.push(tool, "/usr/sbin/devlend", mode=0o755)
+    return lending.ready(pair)
+
+
+def devlend(guest, *argv, timeout=180):
+    """Run the tool with --json: (status, document)."""
+    done = guest.run(f"devlend {argv[0]} --json {' '.join(argv[1:])}", timeout=timeout, check=False)
+    document = json.loads(done.out)
+    jsonschema.validate(document, SCHEMA)
+    return done.rc, document
+
+
+def one(guest, *argv, status=OK):
+    """Run a verb with one device; return its result, or the message of its failure."""
+    code, document = devlend(guest, *argv)
+    assert code == status, document
+    result = document["results"][0]
+    assert result["done"] == (status == OK)
+    return result["error"]["message"] if status else result
+
+
+def show_and_watch(lender, borrower, bdf, lease):
+    """Windows, vectors and counters are those of the kernel; rates follow what is read."""
+    code, document = devlend(borrower, "show", lease["lease"])
+    thing = document["things"][0]
+    assert code == OK and len(document["things"]) == 1
+    assert any(line.startswith("bar0: cpu_phys") for line in thing["kernel"]), thing["kernel"]
+    irqs = {vector["irq"] for vector in thing["activity"]["vectors"]}
+    assert irqs == {int(n) for n in borrower.text(f"ls /sys/bus/pci/devices/{lease['pci']}/msi_irqs").split()}
+    assert thing["activity"]["interrupts"] > 0 and thing["activity"]["reads"] > 0
+    assert any("bar 0: bus" in line for line in devlend(lender, "show", bdf)[1]["things"][0]["kernel"])
+    assert devlend(lender, "show", "link0")[1]["things"][0]["kernel"][0].startswith("inbound:")
+    for guest, lent, borrowed in ((lender, 1, 0), (borrower, 0, 1)):
+        code, document = devlend(guest, "status")
+        assert (code, document["lent_borrowed"], document["borrowed"]) == (OK, lent, borrowed), document
+    job = borrower.spawn("devlend watch --json --interval 1 --count 60")
+    job.wait_output('"watch"')
+    borrower.text(f"dd if=/dev/{lease['disks'][0]} of=/dev/null bs=4k count=64 iflag=direct status=none")
+    seen = []
+    while not any(rate and rate > 0 for rate in seen):
+        assert not job.done, seen
+        lines = job.text().splitlines()[:-1]
+        for line in lines:
+            jsonschema.validate(json.loads(line), SCHEMA)
+        seen = [json.loads(line)["borrowed"][0]["io_rate"] for line in lines]
+    job.kill()
+
+
+def test_from_lend_to_reclaim(ready):
+    """Both sides in list, the lease and its disk as borrow tells, each refusal while a file system is mounted."""
+    lender, borrower = ready.lender, ready.borrower
+    bdf = lending.find_pci(lender, lending.NVME)
+    disk = lending.nvme_block(lender, bdf)
+    lender.text(f"mkfs.ext4 -q -F /dev/{disk} && mkdir -p /mnt/d && mount /dev/{disk} /mnt/d && echo 1 > /mnt/d/f")
+    assert f"{disk} is mounted on /mnt/d" in one(lender, "lend", bdf, status=BUSY)
+    lender.text("umount /mnt/d")
+    assert one(lender, "lend", f"/dev/{disk}")["lent"]["state"] == "offered"
+    assert "already lent" in one(lender, "lend", bdf, status=BUSY)
+
+    lending.wait_offer(borrower, bdf)
+    offered = devlend(borrower, "list")[1]["offered"][0]
+    assert (offered["device"], offered["state"], offered["link"]) == (bdf, "available", "link0")
+    assert offered["ids"]["vendor"] == "1b36" and "NVM Express" in offered["name"]
+    lease = one(borrower, "borrow", "--wait", bdf)["lease"]
+    assert (lease["state"], lease["driver"], lease["device"]) == ("active", "nvme", bdf)
+    assert "borrowed here already" in one(borrower, "borrow", bdf, status=BUSY)
+    show_and_watch(lender, borrower, bdf, lease)
+    lent = devlend(lender, "list", "--filter", "class=0108")[1]["lent"][0]
+    assert (lent["state"], lent["peer"][:8]) == ("borrowed", lender.read(f"{lending.BUS}/link0/peer_host")[:8])
+    assert "return it there" in one(lender, "reclaim", bdf, status=BUSY)
+
+    disk = lease["disks"][0]
+    borrower.text(f"mkdir -p /mnt/d && mount -o ro /dev/{disk} /mnt/d && grep -q 1 /mnt/d/f")
+    assert f"{disk} is mounted on /mnt/d" in one(borrower, "return", lease["lease"], status=BUSY)
+    assert borrower.read(f"{lending.BUS}/{lease['lease']}/state") == "active"
+    borrower.text("umount /mnt/d")
+    one(borrower, "return", f"/dev/{disk}")
+    assert devlend(borrower, "list")[1]["borrowed"] == []
+    lending.wait_state(lender, f"lent-{bdf}", "offered")
+    assert one(lender, "reclaim", bdf)["driver"] == "nvme"
+    assert devlend(lender, "list")[1]["lent"] == []
+
+
+BACKGROUND = ">/dev/null 2>&1 & echo $! >/tmp/pid"
+STOP = "kill $(cat /tmp/pid)"
+USES = {
+    "swap": ("mkswap /dev/{0} && swapon /dev/{0}", "swapoff /dev/{0}", "is swap"),
+    "loop": ("modprobe loop && losetup /dev/loop0 /dev/{0}", "losetup -d /dev/loop0", "is behind loop0"),
+    "namespace": ("unshare -m sh -c 'mount -t ext4 /dev/{0} /mnt; exec sleep 1000' " + BACKGROUND +
+                  "; until grep -q {0} /proc/$(cat /tmp/pid)/mountinfo; do sleep 0.1; done", STOP, "is mounted on /mnt"),
+    "disk": ("sleep 1000 </dev/{0} " + BACKGROUND, STOP, "is opened by sleep"),
+    "controller": ("sleep 1000 </dev/nvme0 " + BACKGROUND, STOP, "nvme0 is opened by sleep"),
+}
+
+
+@pytest.mark.parametrize("kind", USES)
+def test_drive_in_use(ready, kind):
+    """Refused with the reason, without a change; not refused once that has ended."""
+    use, end, text = USES[kind]
+    guest = ready.lender
+    bdf = lending.find_pci(guest, lending.NVME)
+    disk = lending.nvme_block(guest, bdf)
+    if kind == "namespace":
+        guest.text(f"mkfs.ext4 -q -F /dev/{disk}")
+    guest.text(use.format(disk))
+    try:
+        message = one(guest, "lend", bdf, status=BUSY)
+        assert text in message and "--force" in message
+        assert lending.driver_of(guest, bdf) == "nvme"
+    finally:
+        guest.text(end.format(disk))
+    one(guest, "lend", "--dry-run", "--wait=30", bdf)
+
+
+def test_waiting(ready):
+    """borrow waits for the offer, reclaim for the return; each goes on by an event, and says what it waits for."""
+    lender, borrower = ready.lender, ready.borrower
+    bdf = lending.find_pci(lender, lending.NVME)
+    job = borrower.spawn(f"devlend borrow --wait=120 {bdf} 2>&1")
+    job.wait_output("waiting: no such offer")
+    one(lender, "lend", bdf)
+    rc, out = job.wait(180)
+    assert rc == OK and f"{bdf}: borrowed as 8000:00:00.0, driver nvme, /dev/nvme" in out, out
+    job = lender.spawn(f"devlend reclaim --wait=120 {bdf} 2>&1")
+    job.wait_output("waiting: in use by host")
+    one(borrower, "return", "8000:00:00.0")
+    rc, out = job.wait(180)
+    assert rc == OK and f"{bdf}: reclaimed, driver nvme" in out, out
+
+
+def test_revoke(ready):
+    """A borrowed drive is taken back when that is wanted; its borrower lets go in order."""
+    bdf, _, _ = lending.borrowed_drive(ready)
+    assert one(ready.lender, "reclaim", "--revoke", bdf)["driver"] == "nvme"
+    assert lending.names(ready.borrower, "lease") == []
+
+
+def test_mistakes(ready):
+    """Each is one line and a status of its own; the kernel's own reason where it has one."""
+    lender, borrower = ready.lender, ready.borrower
+    ntb = lending.find_pci(lender, "8086:201c")
+    assert "it is the NTB" in one(lender, "lend", ntb, status=IMPOSSIBLE)
+    assert "--no-reset" in one(lender, "lend", "0000:00:1f.2", status=IMPOSSIBLE)
+    one(lender, "lend", "0000:00:1e.7", status=NOT_FOUND)
+    one(lender, "lend", "0000:00:20.0", status=USAGE)
+    one(borrower, "borrow", "0000:00:06.0", status=NOT_FOUND)
+    assert "not within 1 s" in one(borrower, "borrow", "--wait=1", "0000:00:06.0", status=TIMEOUT)
+    done = lender.run("devlend lend 0000:00:1e.7", check=False)
+    assert (done.rc, done.out, done.err.count("\n")) == (NOT_FOUND, "", 1)
+
+
+def test_without_link_or_modules(ready):
+    """What is missing is told, with the remedy; and all is well when it is there again."""
+    lender, borrower = ready.lender, ready.borrower
+    lender.run("modprobe -r devlend_lender devlend_borrower devlend_core")
+    lending.wait(borrower, f'[ "$(cat {lending.BUS}/link0/state)" != up ]', 120)
+    one(borrower, "borrow", "0000:00:06.0", status=LINK)
+    code, document = devlend(lender, "lend", "0000:00:06.0")
+    assert code == MODULES and "modprobe devlend_lender" in document["error"]["message"]
+    code, document = devlend(lender, "list")
+    assert code == MODULES
+    lender.run("modprobe ntb_transport")
+    lender.run("modprobe -a devlend_core devlend_lender devlend_borrower")
+    assert "ntb_transport has the NTB" in one(lender, "borrow", "0000:00:06.0", status=LINK)
+    lender.run("modprobe -r ntb_transport devlend_lender devlend_borrower devlend_core")
+    lender.run("modprobe -a devlend_core devlend_lender devlend_borrower")
+    lending.ready(ready)
+
+
+def test_both_at_once(ready):
+    """Two tools that borrow the same offer: one has it, the other is told so."""
+    bdf = lending.lent_drive(ready)
+    lending.wait_offer(ready.borrower, bdf)
+    codes = []
+
+    def borrow():
+        codes.append(devlend(ready.borrower, "borrow", bdf)[0])
+    threads = [threading.Thread(target=borrow) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(codes) == [OK, BUSY]
+    lending.take_down(ready, bdf)
