@@ -2,7 +2,7 @@
 """The devlend tool on fake hosts (fake_host.py), built with the address and undefined-behaviour sanitizers.
 
 What it writes, says and answers: to programs as tools/devlend/schema.json has it, to people one line for
-each mistake. That the kernel does as the fakes do is shown by tests/e2e/test_tool.py.
+each mistake. That the kernel does as the fakes do is shown by tests/e2e/test_devlend.py.
 """
 
 import errno

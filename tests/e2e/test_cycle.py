@@ -55,12 +55,16 @@ def test_shadow_config_space(pair, lent, lease):
 
 
 def test_file_written_by_borrower_is_read_on_lender(pair, lent):
-    """mkfs, write, sync and unmount on the borrower; the lender mounts and reads the same."""
+    """mkfs, write, sync and unmount on the borrower; the lender mounts and reads the same.
+
+    Small requests, one at a time: QEMU's drive moves each with the lender's CPUs stopped, and a
+    lender that stands for 20 s is taken for dead.
+    """
     name = lending.borrow(pair.borrower, lending.wait_offer(pair.borrower, lent))
     disk = lending.nvme_block(pair.borrower, lending.shadow_of(pair.borrower, name))
     want = pair.borrower.text(
         f"mkfs.ext4 -q -F /dev/{disk} && mkdir -p /tmp/m && mount /dev/{disk} /tmp/m && "
-        "dd if=/dev/urandom of=/tmp/m/file bs=1M count=4 status=none && sync && "
+        "dd if=/dev/urandom of=/tmp/m/file bs=32k count=32 oflag=direct status=none && sync && "
         "sha256sum < /tmp/m/file && umount /tmp/m", timeout=300)
     lending.give_back(pair.borrower, name)
     lending.wait_state(pair.lender, f"lent-{lent}", "offered")

@@ -37,7 +37,7 @@ static bool set_class(struct filter *filter, const char *text)
 
 	if (len < 2 || len > 6 || strspn(text, "0123456789abcdefABCDEFxX") != len)
 		return false;
-	strcpy(filter->class, text);
+	memcpy(filter->class, text, len + 1);
 	return true;
 }
 

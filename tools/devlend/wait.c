@@ -34,7 +34,7 @@ void progress(const struct options *opt, const char *fmt, ...)
 			(clock_ms() - progress_start) / 1000);
 	else if (strcmp(text, progress_last))
 		fprintf(stderr, "devlend: %s ...\n", text);
-	strcpy(progress_last, text);
+	snprintf(progress_last, sizeof(progress_last), "%s", text);
 }
 
 /* The line's end; it leaves nothing on a terminal. */
