@@ -31,8 +31,8 @@ def tool():
 def ready(pair, tool):
     """The pair with its links up, and the tool in both guests."""
     for guest in pair.guests:
-        if guest.run("test -x /usr/sbin/devlend", check=False).rc:
-            guest.push(tool, "/usr/sbin/devlend", mode=0o755)
+        if guest.run("test -x /usr/local/sbin/devlend", check=False).rc:
+            guest.push(tool, "/usr/local/sbin/devlend", mode=0o755)
     return lending.ready(pair)
 
 

@@ -20,8 +20,9 @@ from .console import Console, listen
 from .process import Child
 from .qmp import Qmp
 
-# Emulation on busy cores is slow in bursts: stalls are found, but later than by default.
-APPEND = "console=ttyS0 loglevel=7 panic=-1 rcupdate.rcu_cpu_stall_timeout=100 watchdog_thresh=50"
+# Emulation on busy cores is slow in bursts: stalls are found, but later than by default. A kernel that moves itself
+# at its start takes a second for it.
+APPEND = "console=ttyS0 loglevel=7 panic=-1 rcupdate.rcu_cpu_stall_timeout=100 watchdog_thresh=50 nokaslr"
 BOOT_TIMEOUT = {"checking": 360}
 BOUNCE = 64 << 20
 ERRNO_OF = {os.strerror(n): n for n in errno.errorcode}
@@ -245,6 +246,7 @@ class Guest:
             argv += ["-chardev", f"socket,id={what},path={sockets / what}"]
         argv += ["-serial", "chardev:console", "-qmp", f"unix:{sockets / 'qmp'}",
                  "-device", "virtio-serial-pci,addr=3", "-device", "virtserialport,chardev=agent,name=rig.agent"]
+        argv += image.usr_disk()
         if self.ntb_socket:
             argv += ["-device", ntb_device(self.ntb_socket, "ntb0", "5")]
         return argv + self._devices() + self.extra_args

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """What a guest boots from.
 
-The initrd is three archives in a row: the userland and the kernel's modules, both from
+The initrd is three archives in a row: what mounts /usr and the kernel's modules, both from
 the cache, and the project's own modules with a modules.dep that knows them. It is made
-when one of them changed and shared by all guests of that kernel.
+when one of them changed and shared by all guests of that kernel, as is the disk with /usr.
 """
 
 import hashlib
@@ -19,10 +19,7 @@ from .paths import BUILD, CACHE, SetupMissing
 def initrd(kernel, with_modules=True):
     """The initrd for guests of a kernel, with the project's modules as they are now."""
     own = kernel.built_modules if with_modules else []
-    parts = [CACHE / "image" / "userland.cpio", kernel.modules_cpio]
-    for part in parts:
-        if not part.exists():
-            raise SetupMissing(f"no {part}: run tests/rig/setup.sh")
+    parts = [_must_exist(CACHE / "image" / "boot.cpio"), _must_exist(kernel.modules_cpio)]
     key = hashlib.sha256()
     for path in parts + own:
         stat = path.stat()
@@ -43,6 +40,18 @@ def initrd(kernel, with_modules=True):
     return out
 
 
+def usr_disk():
+    """QEMU's arguments for the disk that guests mount at /usr."""
+    path = _must_exist(CACHE / "image" / "usr.img")
+    return ["-drive", f"if=none,id=usr,file={path},format=raw,readonly=on", "-device", "virtio-blk-pci,drive=usr,addr=4"]
+
+
+def _must_exist(path):
+    if not path.exists():
+        raise SetupMissing(f"no {path}: run tests/rig/setup.sh")
+    return path
+
+
 def _modules_archive(kernel, own):
     """A cpio of the project's modules, as depmod would install them."""
     with tempfile.TemporaryDirectory(prefix="devlend-modules-") as tmp:
@@ -51,7 +60,8 @@ def _modules_archive(kernel, own):
         where = tree / "lib" / "modules" / kernel.release
         (where / "updates").mkdir(exist_ok=True)
         for path in own:
-            shutil.copy(path, where / "updates" / path.name)
+            # debug information is most of a module, and guests have no use for it
+            subprocess.run(["strip", "--strip-debug", "-o", where / "updates" / path.name, path], check=True)
         for path in where.glob("modules.*"):
             if not path.name.startswith(("modules.builtin", "modules.order")):
                 path.unlink()

@@ -39,7 +39,7 @@ class Remote:
         self.commands = []		# all that was run, for those who want to look
         self.error = None
         here.run(f"mkdir {WHERE} && mkfifo {WHERE}/requests")
-        here.push(SSH.encode(), "/usr/bin/ssh", 0o755)
+        here.push(SSH.encode(), "/usr/local/bin/ssh", 0o755)
         # Opened both ways, or the first caller's end would be the end of the job.
         self._job = here.spawn(f"exec cat <>{WHERE}/requests")
         self._thread = threading.Thread(target=self._serve, name="remote", daemon=True)
@@ -50,7 +50,7 @@ class Remote:
         try:
             self._job.kill()
             self._thread.join(TIMEOUT)
-            self.here.run(f"rm -rf {WHERE} /usr/bin/ssh")
+            self.here.run(f"rm -rf {WHERE} /usr/local/bin/ssh")
         except GuestGone:
             pass
         if self.error:

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# files.sh DIR OUT: fill DIR with the guests' userland, taken from the Debian system that
-# this runs in (the chroot), and pack it as OUT, a cpio archive. Programs come with the
-# libraries that they name, nothing else: the image is unpacked into memory at each boot.
+# files.sh DIR: fill DIR/root with the guests' userland, taken from the Debian system that
+# this runs in (the chroot), and pack it: DIR/usr.img is a file system for /usr, read only
+# and shared by all guests; DIR/boot.cpio is the rest, with a busybox that mounts it.
 set -euo pipefail
 
-dir=$1 out=$2
+out=$1 dir=$1/root
 here=$(cd "$(dirname "$0")" && pwd)
 
 programs='bash nvme fio lspci setpci mkfs.ext4 e2fsck tune2fs ip ss ethtool kmod strace
@@ -16,11 +16,14 @@ programs='bash nvme fio lspci setpci mkfs.ext4 e2fsck tune2fs ip ss ethtool kmod
 # of programs that tests bring along: the devlend tool
 libraries='libjson-c.so.5 libpci.so.3'
 
-mkdir -p "$dir"/{dev,proc,sys,run,tmp,root,mnt,etc,var/lib,var/log,usr/bin,usr/sbin,usr/lib,usr/lib64,usr/share/misc}
-for link in bin sbin lib lib64; do
+mkdir -p "$dir"/{dev,proc,sys,run,tmp,root,mnt,etc,lib,rig,var/lib,var/log,usr/bin,usr/sbin,usr/lib,usr/lib64,usr/share/misc}
+for link in bin sbin lib64; do
 	ln -s "usr/$link" "$dir/$link"
 done
+# lib itself is a folder: modules are needed before /usr is there
+ln -s ../usr/lib/x86_64-linux-gnu "$dir/lib/x86_64-linux-gnu"
 ln -s /run "$dir/var/run"
+ln -s /run/local "$dir/usr/local"
 
 copy()
 {
@@ -63,9 +66,14 @@ printf '127.0.0.1 localhost\n' >"$dir/etc/hosts"
 printf 'hosts: files\n' >"$dir/etc/nsswitch.conf"
 ln -s /proc/mounts "$dir/etc/mtab"
 
-gcc -O2 -Wall -Werror -static -s -o "$dir/rig-agent" "$here/agent.c"
-cp "$here/init" "$dir/init"
-chmod 755 "$dir/init"
+gcc -O2 -Wall -Werror -static -s -o "$dir/rig/agent" "$here/agent.c"
+cp /usr/bin/busybox "$dir/rig/busybox"
+cp "$here/init" "$dir/rig/init"
+cp "$here/mount-usr" "$dir/init"
+chmod 755 "$dir/init" "$dir/rig/init"
 
+mke2fs -q -t ext4 -O ^has_journal -m 0 -d "$dir/usr" "$out/usr.img" 160M
+rm -rf "$dir/usr"
+mkdir "$dir/usr"
 cd "$dir"
-find . -print0 | LC_ALL=C sort -z | cpio --null --create --quiet --format=newc --owner=0:0 --file="$out"
+find . -print0 | LC_ALL=C sort -z | cpio --null --create --quiet --format=newc --owner=0:0 --file="$out/boot.cpio"

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What guests boot: the userland, one archive for every kernel, and per kernel an archive
-# of the modules that tests may want. The kernel unpacks archives one after another, so
-# the modules under test are a third one, made for each run (tests/e2e/rig/image.py).
+# What guests boot: a small archive for every kernel, and per kernel an archive of the
+# modules that tests may want. The kernel unpacks archives one after another, so the
+# modules under test are a third one, made for each run (tests/e2e/rig/image.py).
 #
-#   image/userland.cpio
+#   image/usr.img                a file system, mounted at /usr by all guests
+#   image/boot.cpio              the rest of the userland
 #   kernels/NAME/modules.cpio    lib/modules/RELEASE, uncompressed, with modules.dep
 #   kernels/NAME/tree/           the same as files
 
@@ -19,7 +20,7 @@ build_userland()
 {
 	fresh "$CACHE/image"
 	mkdir "$CACHE/image.new/root"
-	in_chroot -b "$RIG" "$RIG/guest/files.sh" "$CACHE/image.new/root" "$CACHE/image.new/userland.cpio"
+	in_chroot -b "$RIG" "$RIG/guest/files.sh" "$CACHE/image.new"
 	rm -rf "$CACHE/image.new/root"
 	settle "$CACHE/image"
 }
@@ -36,6 +37,7 @@ build_guest_modules()
 	rm -rf "$from/extra"
 	mkdir -p "$from/extra"
 	find "$CACHE/ntb/$1" -maxdepth 1 -name '*.ko' -exec cp {} "$from/extra" \;
+	find "$from/extra" -name '*.ko' -exec strip --strip-debug {} +
 	depmod -b "$dir/mods" "$release"
 	# shellcheck disable=SC2086 # a list of modules
 	for file in $(modprobe -d "$dir/mods" -S "$release" -a -D $GUEST_MODULES 2>/dev/null |
