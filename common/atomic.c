@@ -37,7 +37,7 @@ EXPORT_SYMBOL_GPL(devlend_atomic_post);
  * devlend_atomic_flush() - wait until all that was posted is answered
  * @link: the link
  *
- * Spins at most %DEVLEND_ATOMIC_TIMEOUT_MS. Context: any with interrupts on.
+ * Spins at most as long as the link's atomic_timeout_ms says. Context: any with interrupts on.
  * Return: 0; -ENOTCONN: no session, or it ended; -ETIMEDOUT; the peer's status of the last
  * operation as errno.
  */

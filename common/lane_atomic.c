@@ -29,9 +29,6 @@
 
 /* Pause between two looks of a spinning waiter, in us. */
 #define ATOMIC_POLL_US	10
-/* A waiter writes its frame again after this time, in ms, lest a lost bell cost the lease. */
-#define ATOMIC_RESEND_MS	100
-
 static void atomic_write_ctl(struct devlend_lane_atomic *lane, bool ring)
 {
 	u32 fields = (u32)lane->tx_seq << DEVLEND_CTL_SEQ_SHIFT |
@@ -124,6 +121,7 @@ void devlend_lane_atomic_init(struct devlend_lane_atomic *lane, struct devlend_t
 	lane->t = t;
 	lane->serve = serve;
 	lane->ctx = ctx;
+	lane->timeout_ms = DEVLEND_ATOMIC_TIMEOUT_MS;
 }
 
 static void atomic_reset_locked(struct devlend_lane_atomic *lane, struct devlend_pair pair)
@@ -280,13 +278,13 @@ unlock:
  * devlend_lane_atomic_flush() - spin until all that was queued is answered
  * @lane: the lane
  *
- * Context: any with interrupts on; at most %DEVLEND_ATOMIC_TIMEOUT_MS, after which the lane is
- * closed.
+ * Context: any with interrupts on; at most @lane's timeout_ms, as it was at the call, after which
+ * the lane is closed.
  * Return: the peer's status of the last operation (0 and above); -ENOTCONN; -ETIMEDOUT.
  */
 int devlend_lane_atomic_flush(struct devlend_lane_atomic *lane)
 {
-	ktime_t end = ktime_add_ms(ktime_get(), DEVLEND_ATOMIC_TIMEOUT_MS);
+	ktime_t end = ktime_add_ms(ktime_get(), READ_ONCE(lane->timeout_ms));
 	u32 id, generation;
 	unsigned long flags;
 	u8 status = 0;

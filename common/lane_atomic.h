@@ -11,6 +11,8 @@
 struct devlend_transport;
 
 #define DEVLEND_ATOMIC_QUEUE	64	/* power of two */
+/* A waiter writes its frame again after this time, in ms, lest a lost bell cost the lease. */
+#define ATOMIC_RESEND_MS	100
 
 /**
  * struct devlend_atomic_frame - one operation
@@ -26,6 +28,7 @@ typedef u8 (*devlend_atomic_serve_t)(void *ctx, u8 op, u32 d0, u32 d1);
 
 /**
  * struct devlend_lane_atomic - both directions of lane 2
+ * @timeout_ms: longest spin of devlend_lane_atomic_flush(); set by the operator, read without @lock
  * @lock: protects all below and the lane's words; taken in hard IRQ
  * @t: where the words are
  * @serve: answers the peer's operations, called under @lock
@@ -48,6 +51,7 @@ typedef u8 (*devlend_atomic_serve_t)(void *ctx, u8 op, u32 d0, u32 d1);
  * @refused: operations that were not answered with %DEVLEND_OK
  */
 struct devlend_lane_atomic {
+	unsigned int timeout_ms;
 	raw_spinlock_t lock;	/* protects all below */
 	struct devlend_transport *t;
 	devlend_atomic_serve_t serve;

@@ -14,6 +14,10 @@
 /* Below this a peer that is merely busy would be taken for dead. */
 #define BEAT_TIMEOUT_MIN_MS	(3 * DEVLEND_BEAT_PERIOD_MS)
 #define BEAT_TIMEOUT_MAX_MS	600000
+/* Below this a lost bell, which a repetition makes good, would end the session. */
+#define ATOMIC_TIMEOUT_MIN_MS	(3 * ATOMIC_RESEND_MS)
+/* A CPU spins: half of what the kernel lets pass before it reports a lockup. */
+#define ATOMIC_TIMEOUT_MAX_MS	10000
 
 static ssize_t state_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -53,6 +57,15 @@ static ssize_t words_show(struct device *dev, struct device_attribute *attr, cha
 }
 static DEVICE_ATTR_RO(words);
 
+static int link_store_ms(const char *buf, unsigned int least, unsigned int most, unsigned int *ms)
+{
+	int err = kstrtouint(buf, 0, ms);
+
+	if (err)
+		return err;
+	return *ms < least || *ms > most ? -ERANGE : 0;
+}
+
 static ssize_t beat_timeout_ms_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%u\n", READ_ONCE(to_devlend_link(dev)->beat_timeout_ms));
@@ -62,16 +75,32 @@ static ssize_t beat_timeout_ms_store(struct device *dev, struct device_attribute
 				     const char *buf, size_t count)
 {
 	unsigned int ms;
-	int err = kstrtouint(buf, 0, &ms);
+	int err = link_store_ms(buf, BEAT_TIMEOUT_MIN_MS, BEAT_TIMEOUT_MAX_MS, &ms);
 
 	if (err)
 		return err;
-	if (ms < BEAT_TIMEOUT_MIN_MS || ms > BEAT_TIMEOUT_MAX_MS)
-		return -ERANGE;
 	WRITE_ONCE(to_devlend_link(dev)->beat_timeout_ms, ms);
 	return count;
 }
 static DEVICE_ATTR_RW(beat_timeout_ms);
+
+static ssize_t atomic_timeout_ms_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(to_devlend_link(dev)->atomic.timeout_ms));
+}
+
+static ssize_t atomic_timeout_ms_store(struct device *dev, struct device_attribute *attr,
+				       const char *buf, size_t count)
+{
+	unsigned int ms;
+	int err = link_store_ms(buf, ATOMIC_TIMEOUT_MIN_MS, ATOMIC_TIMEOUT_MAX_MS, &ms);
+
+	if (err)
+		return err;
+	WRITE_ONCE(to_devlend_link(dev)->atomic.timeout_ms, ms);
+	return count;
+}
+static DEVICE_ATTR_RW(atomic_timeout_ms);
 
 /* Lanes' own counters: read without their locks, a value may be a moment old. */
 static ssize_t frames_rejected_show(struct device *dev, struct device_attribute *attr, char *buf)
@@ -119,6 +148,7 @@ static struct attribute *link_attrs[] = {
 	&dev_attr_peer_host.attr,
 	&dev_attr_words.attr,
 	&dev_attr_beat_timeout_ms.attr,
+	&dev_attr_atomic_timeout_ms.attr,
 	&dev_attr_frames_rejected.attr,
 	&dev_attr_calls_sent.attr,
 	&dev_attr_calls_received.attr,

@@ -111,7 +111,7 @@ static void link_check_silence(struct devlend_link *link)
 	} else if (!devlend_lane_atomic_is_open(&link->atomic)) {
 		/* closed by who waited in vain */
 		dev_warn_ratelimited(&link->dev, "no answer of the peer for %u ms: it is taken for dead\n",
-				     DEVLEND_ATOMIC_TIMEOUT_MS);
+				     READ_ONCE(link->atomic.timeout_ms));
 	} else if (link->state != DEVLEND_LINK_HELLO ||
 		   time_before(jiffies, link->adopted_at + LINK_HELLO_TIMEOUT)) {
 		return;

@@ -35,7 +35,7 @@ struct resource;
 
 /* A frame that is not acknowledged is written again after this time. */
 #define DEVLEND_RESEND_MS		1000
-/* Longest busy-wait for an answer on the atomic lane. */
+/* Default of the link's atomic_timeout_ms attribute: longest spin for an answer. */
 #define DEVLEND_ATOMIC_TIMEOUT_MS	1000
 /* Default bound of a call that only needs the peer's CPU. */
 #define DEVLEND_CALL_TIMEOUT_MS		10000
@@ -179,7 +179,7 @@ int devlend_call_insist(struct devlend_link *link, struct devlend_call *call);
 
 /*
  * Atomic lane. devlend_atomic_post() queues an operation and never waits, from any context;
- * devlend_atomic_flush() spins, at most DEVLEND_ATOMIC_TIMEOUT_MS, until all that was queued
+ * devlend_atomic_flush() spins, at most atomic_timeout_ms of the link, until all that was queued
  * before is answered; from any context but hard IRQ and interrupts off. Operations keep their
  * order. See common/atomic.c.
  */

@@ -69,6 +69,6 @@ def constants():
 
 
 def test_waits():
-    """Each has a row with its number, and each row a constant."""
+    """Each has a row with its number, and each row a constant; least values of attributes stand with their defaults."""
     rows = {name: int(ms) for name, ms in re.findall(r"^   \* - ``(\w+)``\n     - (\d+)$", section("Waits"), re.M)}
-    assert rows == {name: ms for name, ms in constants().items() if name != "BEAT_TIMEOUT_MIN_MS"}
+    assert rows == {name: ms for name, ms in constants().items() if not name.endswith("_TIMEOUT_MIN_MS")}

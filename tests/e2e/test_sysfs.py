@@ -3,10 +3,12 @@
 
 import errno
 import threading
+import time
 
 import pytest
 
 import lending
+from rig.agent import until
 
 PAIR = lending.options()
 LEND = f"{lending.DRIVER}/lend"
@@ -14,6 +16,7 @@ RECLAIM = f"{lending.DRIVER}/reclaim"
 LONG = "x" * 4095
 MALFORMED = ("\n", " ", "garbage", "0000:00:20.0", "0000:00:1f.9", "0000:00:04.0.0", "0000:00:04.0 forc",
              "0000:00:04.0 force force", "zz:04.0", "-1:04.0", "100000000:00:04.0", LONG)
+DEFAULT_PATIENCE_S = 1		# atomic_timeout_ms
 ABSENT = ("00:1e.7", "0000:00:1e.7", "0042:00:06.0")
 
 
@@ -75,13 +78,52 @@ def test_borrow_and_return_refuse(ready):
     lending.wait(guest, f"[ ! -e {lending.BUS}/{offer} ]")
 
 
-def test_link_attributes_refuse(ready):
-    """The beat's time-out takes a number in its range, and keeps it."""
-    path = f"{lending.BUS}/link0/beat_timeout_ms"
+@pytest.mark.parametrize("name, least, most, now", [("beat_timeout_ms", 600, 600000, lending.BEAT_TIMEOUT_MS),
+                                                    ("atomic_timeout_ms", 300, 10000, 1000 * DEFAULT_PATIENCE_S)])
+def test_link_attributes_refuse(ready, name, least, most, now):
+    """The link's time-outs take a number in their range, and keep it."""
+    path = f"{lending.BUS}/link0/{name}"
     for text, want in (("garbage", errno.EINVAL), ("\n", errno.EINVAL), ("-5", errno.EINVAL), (LONG, errno.EINVAL),
-                       ("1", errno.ERANGE), ("4000000000", errno.ERANGE)):
+                       ("1", errno.ERANGE), (str(least - 1), errno.ERANGE), (str(most + 1), errno.ERANGE),
+                       ("4000000000", errno.ERANGE)):
         assert ready.lender.write(path, text) == want, repr(text)
-    assert ready.lender.read(path) == str(lending.BEAT_TIMEOUT_MS)
+        assert ready.lender.read(path) == str(now)
+    for text in (str(least), str(most), str(now)):
+        assert ready.lender.write(path, text) == 0
+        assert ready.lender.read(path) == text
+
+
+@pytest.mark.parametrize("patience_ms, survives", [(500, False), (10000, True)])
+def test_patience_with_a_lender_that_stalls(ready, patience_ms, survives):
+    """A config write waits for a lender that stalls as long as the operator said, and not longer."""
+    nvme, lease, _ = lending.borrowed_drive(ready)
+    guest, sim = ready.borrower, ready.ntbsim
+    shadow = lending.shadow_of(guest, lease)
+    patience = f"{lending.BUS}/link0/atomic_timeout_ms"
+    # no driver: bus mastering is switched on without a wait, since by user space, and off with one, by the PCI core
+    guest.run(f"cd /sys/bus/pci/devices/{shadow} && echo {shadow} > driver/unbind && echo 1 > enable", timeout=120)
+    guest.run(f"setpci -s {shadow} COMMAND=4:4")
+    until(lambda: int(ready.lender.text(f"setpci -s {nvme} COMMAND"), 16) & 4, 30, "bus mastering on")
+    lending.must_write(guest, patience, str(patience_ms))
+    sim.freeze("a", True)
+    bells = sim.counters()["ports"]["b"]["out"]["doorbells"]
+    job = guest.spawn(f"echo 0 > /sys/bus/pci/devices/{shadow}/enable")
+    job.send(b"")
+    until(lambda: sim.counters()["ports"]["b"]["out"]["doorbells"] > bells, 30, "the operation to be sent")
+    if survives:
+        time.sleep(DEFAULT_PATIENCE_S + 1)
+    else:
+        lending.wait(guest, f"[ ! -e {lending.BUS}/{lease} ]", what="the lease to go")
+    sim.freeze("a", False)
+    assert job.wait(60).rc == 0
+    said = f"no answer of the peer for {patience_ms} ms"
+    assert (said in guest.dmesg()) != survives
+    lending.must_write(guest, patience, str(1000 * DEFAULT_PATIENCE_S))
+    if survives:
+        assert guest.read(f"{lending.BUS}/{lease}/state") == "active"
+        assert int(ready.lender.text(f"setpci -s {nvme} COMMAND"), 16) & 4 == 0
+    lending.ready(ready)
+    lending.take_down(ready, nvme)
 
 
 def test_both_sides_at_once(ready):

@@ -195,22 +195,33 @@ static void atomic_test_other_life(struct kunit *test)
 }
 
 /* Nobody answers: bounded, and nobody waits a second time. */
-static void atomic_test_timeout(struct kunit *test)
+static void atomic_test_timeout_of(struct kunit *test, unsigned int set_ms, s64 want_ms)
 {
 	struct atomic_fixture *f = atomic_fixture(test);
 	ktime_t begin = ktime_get();
 
+	if (set_ms)
+		f->a.lane.timeout_ms = set_ms;
 	devlend_lane_atomic_post(&f->a.lane, 1, 2, 3);
 	KUNIT_EXPECT_EQ(test, devlend_lane_atomic_flush(&f->a.lane), -ETIMEDOUT);
-	KUNIT_EXPECT_GE(test, ktime_ms_delta(ktime_get(), begin), (s64)DEVLEND_ATOMIC_TIMEOUT_MS);
+	KUNIT_EXPECT_GE(test, ktime_ms_delta(ktime_get(), begin), want_ms);
 	/* it rang again in between, should a bell have been lost */
 	KUNIT_EXPECT_GT(test, f->a.end.rings, 2u);
 	KUNIT_EXPECT_FALSE(test, devlend_lane_atomic_is_open(&f->a.lane));
 	begin = ktime_get();
 	KUNIT_EXPECT_EQ(test, devlend_lane_atomic_post(&f->a.lane, 1, 2, 3), -ENOTCONN);
 	KUNIT_EXPECT_EQ(test, devlend_lane_atomic_flush(&f->a.lane), -ENOTCONN);
-	KUNIT_EXPECT_LT(test, ktime_ms_delta(ktime_get(), begin),
-			(s64)DEVLEND_ATOMIC_TIMEOUT_MS / 2);
+	KUNIT_EXPECT_LT(test, ktime_ms_delta(ktime_get(), begin), want_ms / 2);
+}
+
+static void atomic_test_timeout(struct kunit *test)
+{
+	atomic_test_timeout_of(test, 0, DEVLEND_ATOMIC_TIMEOUT_MS);
+}
+
+static void atomic_test_timeout_of_the_operator(struct kunit *test)
+{
+	atomic_test_timeout_of(test, 2 * DEVLEND_ATOMIC_TIMEOUT_MS, 2 * DEVLEND_ATOMIC_TIMEOUT_MS);
 }
 
 static struct kunit_case atomic_cases[] = {
@@ -222,6 +233,7 @@ static struct kunit_case atomic_cases[] = {
 	KUNIT_CASE(atomic_test_spoilt),
 	KUNIT_CASE(atomic_test_other_life),
 	KUNIT_CASE(atomic_test_timeout),
+	KUNIT_CASE(atomic_test_timeout_of_the_operator),
 	{}
 };
 
