@@ -8,8 +8,8 @@
  *          RAM; the kernel's dma-direct adds the offset on its own inlined path. The map
  *          holds RAM only, never the whole window: an address in the hole below 4 GiB would
  *          otherwise be "translated" successfully. Where RAM exists beyond the window,
- *          bus_dma_limit makes the kernel bounce it; it stays 0 otherwise, as it costs
- *          dma_max_mapping_size.
+ *          bus_dma_limit makes the kernel bounce it, and take coherent memory from below; it
+ *          stays 0 otherwise, as it costs dma_max_mapping_size.
  *
  * The driver core frees the map at each unbind, so a notifier on the PCI bus sets it again
  * at each bind: BUS_NOTIFY_BIND_DRIVER comes after dma_configure and before probe. The

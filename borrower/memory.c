@@ -3,10 +3,11 @@
  * Local memory that a lent device must reach: all RAM, and the interrupt range.
  *
  * The kernel's DMA API may hand a driver any page, so either every page of RAM is
- * reachable through the inbound window, or the low 4 GiB are and the kernel's bounce
- * buffers (swiotlb) lie in them: then pages beyond are bounced. Anything in between would
- * give a device an address that leads nowhere, so it is refused here, before the lender is
- * told of any memory and long before a driver is bound.
+ * reachable through the inbound window, or every page below 4 GiB is, and the kernel's bounce
+ * buffers (swiotlb) are among them: then pages beyond are bounced, and coherent memory comes
+ * from below. Anything in between would give a device an address that leads nowhere, or a
+ * driver no memory, so it is refused here, before the lender is told of any memory and long
+ * before a driver is bound.
  *
  * The interrupt range is exposed like memory: a device's MSI is a write to it.
  *
@@ -66,21 +67,39 @@ int borrower_memory_survey(struct borrower_memory *mem)
 	return mem->ranges ? 0 : -ENODEV;
 }
 
-static int memory_try(struct borrower_memory *mem, struct devlend_link *link, u64 reach)
+static void memory_set_reach(struct borrower_memory *mem, u64 reach)
 {
 	struct devlend_exposed *ram = &mem->exposed[BORROWER_MAP_RAM];
 	struct devlend_exposed *msi = &mem->exposed[BORROWER_MAP_MSI];
-	int err;
 
 	ram->bus_addr = 0;
 	ram->size = reach;
 	msi->bus_addr = BORROWER_MSI_BASE;
 	msi->size = BORROWER_MSI_SIZE;
-	/* each lease exposes the same, so none can be kept apart */
-	err = devlend_expose(link, mem->exposed, BORROWER_MAPS, DEVLEND_APART_NO);
-	if (!err)
-		mem->reach = reach;
-	return err;
+	mem->reach = reach;
+}
+
+/* Do bounce buffers of @ntb, as of all devices here, lie in RAM below 4 GiB, and is more beyond? */
+static bool memory_may_bounce(const struct borrower_memory *mem, struct device *ntb)
+{
+	u64 low_end = borrower_memory_low_end(mem);
+	phys_addr_t start, end;
+
+	return low_end < mem->ram_end && devlend_swiotlb_range(ntb, &start, &end) &&
+	       end <= low_end;
+}
+
+static void memory_explain(const struct borrower_memory *mem, bool may_bounce, struct device *log)
+{
+	if (may_bounce)
+		dev_err(log, "no window covers even this host's RAM below 4 GiB, need %#llx bytes from 0; enlarge the NTB's windows\n",
+			mem->reach);
+	else if (mem->ram_end <= SZ_4G)
+		dev_err(log, "no window covers this host's RAM, need %#llx bytes from 0; enlarge the NTB's windows\n",
+			mem->reach);
+	else
+		dev_err(log, "no window covers this host's RAM, need %#llx bytes from 0, and no bounce buffers lie below 4 GiB; enlarge the NTB's windows, or boot without swiotlb=noforce\n",
+			mem->reach);
 }
 
 /**
@@ -91,36 +110,26 @@ static int memory_try(struct borrower_memory *mem, struct devlend_link *link, u6
  * @log: device to log for
  *
  * Context: process, sleeps, up to minutes on some NTBs; the lease's lock is held.
- * Return: 0; -ENOSPC where neither all of RAM nor the low 4 GiB with the bounce buffers fit,
+ * Return: 0; -ENOSPC where neither all of RAM nor that below 4 GiB with the bounce buffers fits,
  * the core having logged what was needed and what there is; another errno of devlend_expose().
  */
 int borrower_memory_expose(struct borrower_memory *mem, struct devlend_link *link,
 			   struct device *ntb, struct device *log)
 {
-	phys_addr_t pool_start, pool_end;
+	bool may_bounce = memory_may_bounce(mem, ntb);
 	int err;
 
-	err = memory_try(mem, link, mem->ram_end);
-	if (err != -ENOSPC)
-		return err;
-	if (mem->ram_end <= SZ_4G) {
-		dev_err(log, "no window covers this host's RAM, need %#llx bytes from 0; enlarge the NTB's windows\n",
-			mem->ram_end);
-		return err;
-	}
-	if (!devlend_swiotlb_range(ntb, &pool_start, &pool_end) || pool_end > SZ_4G) {
-		dev_err(log, "RAM ends at %#llx, no window covers it, and no bounce buffers lie below 4 GiB; enlarge the NTB's windows, or boot with swiotlb=force\n",
-			mem->ram_end);
-		return err;
-	}
-	err = memory_try(mem, link, SZ_4G);
-	if (err) {
-		dev_err(log, "no window covers even the low 4 GiB of this host; enlarge the NTB's windows\n");
-		return err;
-	}
-	dev_info(log, "RAM beyond 4 GiB (to %#llx) is not covered by a window and will be bounced; larger NTB windows would be faster\n",
-		 mem->ram_end);
-	return 0;
+	memory_set_reach(mem, mem->ram_end);
+	if (may_bounce && devlend_exposable(link, mem->exposed, BORROWER_MAPS) == -ENOSPC)
+		memory_set_reach(mem, borrower_memory_low_end(mem));
+	/* each lease exposes the same, so none can be kept apart */
+	err = devlend_expose(link, mem->exposed, BORROWER_MAPS, DEVLEND_APART_NO);
+	if (err == -ENOSPC)
+		memory_explain(mem, may_bounce, log);
+	if (!err && mem->reach < mem->ram_end)
+		dev_info(log, "RAM from 4 GiB on (to %#llx) is not covered by a window and will be bounced; larger NTB windows would be faster\n",
+			 mem->ram_end);
+	return err;
 }
 
 /**

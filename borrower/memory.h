@@ -39,7 +39,7 @@ struct borrower_range {
  * @ram: this host's RAM, ascending and disjoint
  * @ranges: entries of @ram
  * @ram_end: first CPU physical address beyond all RAM
- * @reach: CPU physical addresses [0, @reach) are exposed
+ * @reach: CPU physical addresses [0, @reach) are exposed; the end of a piece of RAM
  * @device_addr: address by which the device knows the first byte of each map entry
  * @dma_bits: address bits that the lender's path carries
  * @exposed: what the core opened, indexed like @device_addr; locked by the lease's lock
@@ -62,6 +62,7 @@ int borrower_memory_attach(struct borrower_memory *mem, struct devlend_link *lin
 			   const struct borrower_grant *grant, struct device *log);
 
 /* translate.c */
+u64 borrower_memory_low_end(const struct borrower_memory *mem);
 bool borrower_memory_addrs_valid(const struct borrower_memory *mem,
 				 const struct borrower_grant *grant, const char **why);
 

@@ -9,6 +9,7 @@
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
+#include <linux/sizes.h>
 
 #include <devlend/compat.h>
 
@@ -68,6 +69,22 @@ bool borrower_memory_addrs_valid(const struct borrower_memory *mem,
 }
 
 /**
+ * borrower_memory_low_end() - where RAM below 4 GiB ends
+ * @mem: surveyed
+ *
+ * Context: any. Return: first CPU physical address beyond it, at most 4 GiB; 0 where there is none.
+ */
+u64 borrower_memory_low_end(const struct borrower_memory *mem)
+{
+	u64 end = 0;
+	unsigned int i;
+
+	for (i = 0; i < mem->ranges && mem->ram[i].cpu_phys < SZ_4G; i++)
+		end = min_t(u64, mem->ram[i].cpu_phys + mem->ram[i].size, SZ_4G);
+	return end;
+}
+
+/**
  * borrower_dma_build() - build the range map of a lease
  * @mem: what is exposed, and the device's addresses of it
  * @map: zeroed array
@@ -101,6 +118,9 @@ unsigned int borrower_dma_build(const struct borrower_memory *mem, struct bus_dm
 /**
  * borrower_dma_limit() - highest device address, or 0 where all RAM is covered
  * @mem: what is exposed
+ *
+ * The kernel translates it back to learn from which zone coherent memory may come: an address that
+ * is not in the map would leave it the lowest 16 MiB. So the reach ends where RAM ends.
  *
  * Context: any. Return: value for dev->bus_dma_limit.
  */

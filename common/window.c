@@ -357,6 +357,42 @@ int devlend_expose(struct devlend_link *link, struct devlend_exposed *region, un
 EXPORT_SYMBOL_GPL(devlend_expose);
 
 /**
+ * devlend_exposable() - would devlend_expose() find a place for regions now?
+ * @link: the link
+ * @region: what is to be reached; not changed
+ * @n: number of regions, at most %DEVLEND_PLAN_REGIONS_MAX
+ *
+ * For a caller that has a choice. Nothing is programmed, nothing logged, and none but
+ * %DEVLEND_APART_NO is asked for. What others expose meanwhile may make the answer wrong.
+ *
+ * Context: process, sleeps while a window is programmed (up to minutes on some NTBs).
+ * Return: 0; else an errno as of devlend_expose().
+ */
+int devlend_exposable(struct devlend_link *link, const struct devlend_exposed *region,
+		      unsigned int n)
+{
+	struct devlend_windows *ws = link->windows;
+	struct devlend_plan_short why;
+	struct ntb_dev *ntb;
+	int rc = -ENODEV;
+
+	if (n > DEVLEND_PLAN_REGIONS_MAX)
+		return -EINVAL;
+	ntb = devlend_link_ntb_get(link);
+	if (!ntb)
+		return rc;
+	mutex_lock(&ws->lock);
+	if (!ws->gone)
+		rc = devlend_window_limits(ws, ntb);
+	if (!rc)
+		rc = windows_try(ws, region, n, false, &why);
+	mutex_unlock(&ws->lock);
+	devlend_link_ntb_put(link);
+	return rc;
+}
+EXPORT_SYMBOL_GPL(devlend_exposable);
+
+/**
  * devlend_unexpose() - end what devlend_expose() began
  * @link: the link
  * @region: as devlend_expose() left it; those that are not open are skipped

@@ -246,6 +246,9 @@ enum devlend_apart {
  */
 int devlend_expose(struct devlend_link *link, struct devlend_exposed *region, unsigned int n,
 		   enum devlend_apart apart);
+/* Would it find a place for them now? Says nothing in the log. Context: process, sleeps. */
+int devlend_exposable(struct devlend_link *link, const struct devlend_exposed *region,
+		      unsigned int n);
 /* Are these apart from what others exposed but by DEVLEND_APART_NO? Context: process, sleeps. */
 bool devlend_exposed_apart(struct devlend_link *link, const struct devlend_exposed *region,
 			   unsigned int n);

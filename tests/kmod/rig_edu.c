@@ -14,6 +14,10 @@
  *   transfer   write a number: that many bytes (1 to 4096) of a pattern go from one buffer to the
  *              device and from there to another buffer; the two are compared. -EIO: they differ
  *   buffer     CPU physical address and DMA address of the first buffer
+ *   stream     write a number: the same as transfer, but with pages of the kernel's choosing, each
+ *              mapped for its half of the transfer only
+ *   streamed   CPU physical address and DMA address of the last such page that the device read,
+ *              then of the one that it wrote
  *
  * Used by tests/e2e/test_msi.py and test_bounce.py. Context: process; one mutex, which serialises
  * writes. The interrupt handler shares with them only what is atomic, and a completion.
@@ -65,6 +69,8 @@ struct edu {
 	atomic_t lost;
 	u8 *buffer[2];
 	dma_addr_t dma[2];
+	phys_addr_t page_phys[2];
+	dma_addr_t page_dma[2];
 };
 
 static irqreturn_t edu_irq(int irq, void *data)
@@ -155,6 +161,71 @@ static ssize_t buffer_show(struct device *dev, struct device_attribute *attr, ch
 }
 static DEVICE_ATTR_RO(buffer);
 
+/* One way of a transfer, from or to a page that is mapped for it. */
+static int edu_stream_page(struct edu *edu, struct page *page, unsigned int bytes, bool to_host)
+{
+	enum dma_data_direction dir = to_host ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
+	struct device *dev = &edu->pdev->dev;
+	dma_addr_t dma = dma_map_page(dev, page, 0, EDU_BUFFER_SIZE, dir);
+	int err;
+
+	if (dma_mapping_error(dev, dma))
+		return -ENOMEM;
+	edu->page_phys[to_host] = page_to_phys(page);
+	edu->page_dma[to_host] = dma;
+	if (to_host)
+		err = edu_move(edu, EDU_BUFFER, dma, bytes, EDU_DMA_TO_HOST);
+	else
+		err = edu_move(edu, dma, EDU_BUFFER, bytes, 0);
+	dma_unmap_page(dev, dma, EDU_BUFFER_SIZE, dir);
+	return err;
+}
+
+static ssize_t stream_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			    size_t count)
+{
+	struct edu *edu = dev_get_drvdata(dev);
+	struct page *from, *to;
+	unsigned int bytes;
+	int err = kstrtouint(buf, 0, &bytes);
+
+	if (err)
+		return err;
+	if (!bytes || bytes > EDU_BUFFER_SIZE)
+		return -EINVAL;
+	from = alloc_page(GFP_KERNEL);
+	to = alloc_page(GFP_KERNEL | __GFP_ZERO);
+	err = -ENOMEM;
+	if (!from || !to)
+		goto free;
+	mutex_lock(&edu->lock);
+	get_random_bytes(page_address(from), EDU_BUFFER_SIZE);
+	err = edu_stream_page(edu, from, bytes, false);
+	if (!err)
+		err = edu_stream_page(edu, to, bytes, true);
+	mutex_unlock(&edu->lock);
+	if (!err && (memcmp(page_address(from), page_address(to), bytes) ||
+		     memchr_inv(page_address(to) + bytes, 0, EDU_BUFFER_SIZE - bytes)))
+		err = -EIO;
+free:
+	if (from)
+		__free_page(from);
+	if (to)
+		__free_page(to);
+	return err ?: count;
+}
+static DEVICE_ATTR_WO(stream);
+
+static ssize_t streamed_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct edu *edu = dev_get_drvdata(dev);
+
+	return sysfs_emit(buf, "%#llx %#llx %#llx %#llx\n",
+			  (u64)edu->page_phys[0], (u64)edu->page_dma[0],
+			  (u64)edu->page_phys[1], (u64)edu->page_dma[1]);
+}
+static DEVICE_ATTR_RO(streamed);
+
 static ssize_t handled_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct edu *edu = dev_get_drvdata(dev);
@@ -183,6 +254,8 @@ static struct attribute *edu_attrs[] = {
 	&dev_attr_raise.attr,
 	&dev_attr_transfer.attr,
 	&dev_attr_buffer.attr,
+	&dev_attr_stream.attr,
+	&dev_attr_streamed.attr,
 	&dev_attr_handled.attr,
 	&dev_attr_spurious.attr,
 	&dev_attr_lost.attr,

@@ -65,11 +65,27 @@ static void dma_leaves_the_hole_out(struct kunit *test)
 
 static void dma_bounces_what_is_beyond(struct kunit *test)
 {
-	struct borrower_memory *mem = translate_memory(test, SZ_4G);
+	struct borrower_memory *mem = translate_memory(test, 3ull * SZ_1G);
 	struct bus_dma_region *map = translate_map(test);
 
-	KUNIT_EXPECT_EQ(test, borrower_dma_build(mem, map, BORROWER_DMA_ENTRIES), 2u);
-	KUNIT_EXPECT_EQ(test, borrower_dma_limit(mem), TRANSLATE_DEVICE + SZ_4G - 1);
+	KUNIT_ASSERT_EQ(test, borrower_dma_build(mem, map, BORROWER_DMA_ENTRIES), 2u);
+	KUNIT_EXPECT_EQ(test, borrower_dma_limit(mem), TRANSLATE_DEVICE + 3ull * SZ_1G - 1);
+	/* an address that can be translated back */
+	KUNIT_EXPECT_EQ(test, borrower_dma_limit(mem), map[1].dma_start + map[1].size - 1);
+}
+
+static void low_memory_ends(struct kunit *test)
+{
+	struct borrower_memory *mem = translate_memory(test, 0);
+
+	KUNIT_EXPECT_EQ(test, borrower_memory_low_end(mem), 3ull * SZ_1G);
+	mem->ram[1].size = mem->ram[2].cpu_phys + mem->ram[2].size - mem->ram[1].cpu_phys;
+	mem->ranges = 2;
+	KUNIT_EXPECT_EQ(test, borrower_memory_low_end(mem), (u64)SZ_4G);
+	mem->ranges = 1;
+	KUNIT_EXPECT_EQ(test, borrower_memory_low_end(mem), 0x9f000ull);
+	mem->ram[0] = (struct borrower_range){ SZ_4G, SZ_2G };
+	KUNIT_EXPECT_EQ(test, borrower_memory_low_end(mem), 0ull);
 }
 
 static void dma_cuts_a_piece(struct kunit *test)
@@ -142,6 +158,7 @@ static struct kunit_case translate_cases[] = {
 	KUNIT_CASE(dma_covers_all_ram),
 	KUNIT_CASE(dma_leaves_the_hole_out),
 	KUNIT_CASE(dma_bounces_what_is_beyond),
+	KUNIT_CASE(low_memory_ends),
 	KUNIT_CASE(dma_cuts_a_piece),
 	KUNIT_CASE(dma_needs_a_terminator),
 	KUNIT_CASE(addrs_checked),
