@@ -19,6 +19,7 @@
 #include <linux/pci.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/timekeeping.h>
 
 #include <devlend/compat.h>
 
@@ -186,6 +187,7 @@ static struct borrower_lease *lease_alloc(struct devlend_link *link,
 	lease->link = devlend_link_get(link);
 	lease->offer = *offer;
 	strscpy(lease->offer_name, offer_name, sizeof(lease->offer_name));
+	lease->since = ktime_get_real_seconds();
 	lease->dma = &borrower_dma_direct;
 	return lease;
 }

@@ -7,6 +7,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
+#include <linux/time64.h>
 #include <linux/workqueue.h>
 
 #include <devlend/core.h>
@@ -47,6 +48,7 @@ struct seq_file;
  * @link: referenced
  * @offer: what was offered when it was borrowed; constant
  * @offer_name: name of the offer's device; constant
+ * @since: when it was made, seconds since 1970; constant
  * @slot: number in the slot table, held until the lease is gone
  * @domain: PCI domain of the shadow
  * @dma: how DMA addresses are made; constant
@@ -77,6 +79,7 @@ struct borrower_lease {
 	struct devlend_link *link;
 	struct devlend_wire_offer offer;
 	char offer_name[BORROWER_NAME_MAX];
+	time64_t since;
 	unsigned int slot;
 	int domain;
 	const struct borrower_dma_ops *dma;

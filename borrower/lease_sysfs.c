@@ -68,6 +68,12 @@ static ssize_t bar_proof_show(struct device *dev, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(bar_proof);
 
+static ssize_t since_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%lld\n", to_borrower_lease(dev)->since);
+}
+static DEVICE_ATTR_RO(since);
+
 static ssize_t pci_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct borrower_lease *lease = to_borrower_lease(dev);
@@ -112,6 +118,7 @@ static struct attribute *lease_attrs[] = {
 	&dev_attr_dma_mode.attr,
 	&dev_attr_irq_mode.attr,
 	&dev_attr_bar_proof.attr,
+	&dev_attr_since.attr,
 	&dev_attr_pci.attr,
 	&dev_attr_return.attr,
 	NULL

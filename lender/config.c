@@ -6,7 +6,7 @@
  * the device's registers is put in afterwards: base registers, from the resources (those of I/O
  * ports are not lent, and 0), and the ids of virtual functions, whose registers read ~0.
  *
- * Called by grant.c with lender_dev.lock held and the lease valid; process context.
+ * Called by grant.c with lender_dev.lock held and the lease valid, and by sysfs.c; process context.
  */
 #include <linux/pci.h>
 #include <linux/slab.h>
@@ -50,6 +50,36 @@ static void config_bars(struct pci_dev *pdev, u32 *told)
 }
 
 /**
+ * lender_config_told() - config space of a lent device as a borrower is told it
+ * @lent: the device; its lock is held, and it is offered or borrowed
+ * @told: filled in, %DEVLEND_CONFIG_DWORDS
+ *
+ * Context: process.
+ * Return: 0, -EBUSY while it is being reset, -ENOMEM, or what the filter says of a device
+ *	that it cannot read.
+ */
+int lender_config_told(struct lender_dev *lent, u32 *told)
+{
+	bool can_flr = lent->lease.link ? lender_atomic_can_flr(lent) :
+					  lent->pdev->reset_methods[0];
+	u32 *real;
+	int err;
+
+	lockdep_assert_held(&lent->lock);
+	if (lender_atomic_resetting(lent))
+		return -EBUSY;
+	real = kcalloc(DEVLEND_CONFIG_DWORDS, sizeof(*real), GFP_KERNEL);
+	if (!real)
+		return -ENOMEM;
+	config_read(lent->pdev, real);
+	err = lender_config_filter(real, lent->pdev->cfg_size, can_flr, told);
+	if (!err)
+		config_bars(lent->pdev, told);
+	kfree(real);
+	return err;
+}
+
+/**
  * lender_serve_config() - answer CONFIG
  * @lent: the device; its lock is held, its lease is the request's
  * @rq: the request
@@ -58,30 +88,28 @@ static void config_bars(struct pci_dev *pdev, u32 *told)
  */
 enum devlend_status lender_serve_config(struct lender_dev *lent, struct devlend_request *rq)
 {
-	enum devlend_status status = DEVLEND_E_IO;
-	u32 *real, *told;
+	enum devlend_status status = DEVLEND_OK;
+	u32 *told;
 	int n;
 
 	if (rq->len)
 		return DEVLEND_E_INVAL;
-	if (lender_atomic_resetting(lent))
-		return DEVLEND_E_BUSY;
-	real = kcalloc(2 * DEVLEND_CONFIG_DWORDS, sizeof(*real), GFP_KERNEL);
-	if (!real)
+	told = kcalloc(DEVLEND_CONFIG_DWORDS, sizeof(*told), GFP_KERNEL);
+	if (!told)
 		return DEVLEND_E_NOMEM;
-	told = real + DEVLEND_CONFIG_DWORDS;
-	config_read(lent->pdev, real);
-	if (lender_config_filter(real, lent->pdev->cfg_size, lender_atomic_can_flr(lent), told))
+	n = lender_config_told(lent, told);
+	if (n) {
+		status = n == -EBUSY ? DEVLEND_E_BUSY :
+			 n == -ENOMEM ? DEVLEND_E_NOMEM : DEVLEND_E_IO;
 		goto free;
-	config_bars(lent->pdev, told);
+	}
 	n = lender_config_encode(told, rq->reply, rq->reply_max / sizeof(__le32));
 	if (n < 0) {
 		status = DEVLEND_E_NOSPC;
 		goto free;
 	}
 	rq->reply_len = n * sizeof(__le32);
-	status = DEVLEND_OK;
 free:
-	kfree(real);
+	kfree(told);
 	return status;
 }

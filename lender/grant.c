@@ -15,6 +15,7 @@
 #include <linux/jiffies.h>
 #include <linux/pci.h>
 #include <linux/random.h>
+#include <linux/timekeeping.h>
 
 #include "atomic.h"
 #include "bars.h"
@@ -142,6 +143,7 @@ static enum devlend_status grant_make(struct lender_dev *lent, struct devlend_li
 		return status;
 	}
 	devlend_link_peer_host(link, &lent->lease.borrower);
+	lent->lease.since = ktime_get_real_seconds();
 	grant_fill(lent, grant);
 	lender_enter(lent, LENDER_BORROWED);
 	dev_info_ratelimited(&lent->dev, "borrowed by host %pUb\n", &lent->lease.borrower);

@@ -7,6 +7,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
+#include <linux/time64.h>
 #include <linux/uuid.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -114,6 +115,7 @@ struct lender_bars {
  * @link: referenced; the link that it was granted over; NULL = no lease
  * @handle: its name; valid where @link is
  * @borrower: the borrowing host
+ * @since: when it was granted, seconds since 1970
  * @bars: BARs that are exposed
  * @maps: entries of @map
  * @map: what the device may address at the borrower
@@ -123,6 +125,7 @@ struct lender_lease {
 	struct devlend_link *link;
 	struct devlend_handle handle;
 	uuid_t borrower;
+	time64_t since;
 	struct lender_bars bars;
 	unsigned int maps;
 	struct lender_map map[DEVLEND_MAP_ENTRIES_MAX];

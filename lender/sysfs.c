@@ -9,9 +9,14 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/pci.h>
+#include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/sysfs.h>
 
+#include <devlend/compat.h>
+
 #include "bars.h"
+#include "grant.h"
 #include "lent.h"
 
 static ssize_t sysfs_write(const char *buf, size_t count, const char *what,
@@ -195,6 +200,54 @@ static ssize_t visible_store(struct device *dev, struct device_attribute *attr, 
 }
 static DEVICE_ATTR_RW(visible);
 
+static ssize_t since_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct lender_dev *lent = to_lender_dev(dev);
+	ssize_t n;
+
+	mutex_lock(&lent->lock);
+	n = lent->lease.link ? sysfs_emit(buf, "%lld\n", lent->lease.since) :
+			       sysfs_emit(buf, "\n");
+	mutex_unlock(&lent->lock);
+	return n;
+}
+static DEVICE_ATTR_RO(since);
+
+/* For a person who wants to know what a borrower will see: read anew each time. */
+static ssize_t config_read(struct file *file, struct kobject *kobj,
+			   DEVLEND_BIN_ATTR_CONST struct bin_attribute *attr, char *buf,
+			   loff_t off, size_t count)
+{
+	struct lender_dev *lent = to_lender_dev(kobj_to_dev(kobj));
+	ssize_t n = -EBUSY;
+	u32 *told;
+	int i;
+
+	told = kcalloc(DEVLEND_CONFIG_DWORDS, sizeof(*told), GFP_KERNEL);
+	if (!told)
+		return -ENOMEM;
+	mutex_lock(&lent->lock);
+	if (lent->state == LENDER_OFFERED || lent->state == LENDER_BORROWED)
+		n = lender_config_told(lent, told);
+	mutex_unlock(&lent->lock);
+	if (!n) {
+		for (i = 0; i < DEVLEND_CONFIG_DWORDS; i++)
+			cpu_to_le32s(&told[i]);
+		n = memory_read_from_buffer(buf, count, &off, told,
+					    DEVLEND_CONFIG_DWORDS * sizeof(*told));
+	}
+	kfree(told);
+	return n;
+}
+
+static DEVLEND_BIN_ATTR_CONST struct bin_attribute sysfs_lent_config =
+	__BIN_ATTR(config, 0400, config_read, NULL, DEVLEND_CONFIG_DWORDS * 4);
+
+static DEVLEND_BIN_ATTR_CONST struct bin_attribute *DEVLEND_BIN_ATTR_CONST sysfs_lent_bins[] = {
+	&sysfs_lent_config,
+	NULL
+};
+
 static struct attribute *sysfs_lent_attrs[] = {
 	&dev_attr_state.attr,
 	&dev_attr_bdf.attr,
@@ -207,11 +260,13 @@ static struct attribute *sysfs_lent_attrs[] = {
 	&dev_attr_leases.attr,
 	&dev_attr_allow.attr,
 	&dev_attr_visible.attr,
+	&dev_attr_since.attr,
 	NULL
 };
 
 static const struct attribute_group sysfs_lent_group = {
 	.attrs = sysfs_lent_attrs,
+	.bin_attrs = sysfs_lent_bins,
 };
 
 const struct attribute_group *lender_lent_groups[] = {

@@ -72,6 +72,13 @@ static inline struct irq_domain *devlend_msi_parent(struct irq_domain *domain)
 #define DEVLEND_BUS_CONST
 #endif
 
+/* Binary attributes, and lists of them, became constant. */
+#ifdef DEVLEND_HAVE_CONST_BIN_ATTR
+#define DEVLEND_BIN_ATTR_CONST	const
+#else
+#define DEVLEND_BIN_ATTR_CONST
+#endif
+
 /* Timers: newer names of the same. */
 #include <linux/timer.h>
 #ifndef timer_container_of

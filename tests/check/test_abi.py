@@ -8,7 +8,7 @@ from rig import paths
 
 ABI = paths.TOP / "Documentation/ABI/testing"
 DECLARATION = re.compile(r"^(?:static )?(?:DEVICE|DRIVER|BUS)_ATTR_(?:RO|WO|RW|ADMIN_R[OW])\((\w+)\)"
-                         r"|^OFFER_ATTR\((\w+),|^module_param\((\w+),", re.M)
+                         r"|^\s*__BIN_ATTR\((\w+),|^OFFER_ATTR\((\w+),|^module_param\((\w+),", re.M)
 # macros that declare an attribute by another name
 PLACEHOLDERS = {"_name", "name"}
 

@@ -593,6 +593,27 @@ def test_watch(host):
     assert "lease-8000" in out and "link0" in out and "IO/s" in out
 
 
+def test_lspci(host):
+    """Whose config space it is; what lspci makes of it is tested with two hosts."""
+    host.link()
+    name = host.offer()
+    lent = host.lent(DRIVE)
+    host.lease(host.offer("0000:3c:00.0", "lent"))
+    for path, byte in ((f"{lent}/config", 1), (f"sys/bus/pci/devices/{DRIVE}/config", 2),
+                       ("sys/bus/pci/devices/8000:00:00.0/config", 3)):
+        host.put(path, chr(byte) * 64)
+    for argv, view, byte in ((("00:06.0",), "borrower", 1), (("--raw", DRIVE), "raw", 2), (("8000",), "shadow", 3)):
+        status, made = document(host, "lspci", *argv)
+        assert (status, made["view"], made["config"]) == (OK, view, f"{byte:02x}" * 64)
+    for argv, status, text in (((name,), IMPOSSIBLE, "when it is borrowed"), ((CARD,), NOT_FOUND, "neither lent"),
+                               (("--raw", "8000"), IMPOSSIBLE, "lspci --raw there"), ((), USAGE, "one device")):
+        said = devlend(host, "lspci", *argv)
+        assert said.status == status and text in said.line, argv
+    host.remove(f"{lent}/config")
+    said = devlend(host, "lspci", DRIVE)
+    assert said.status == FAILED and "one version" in said.line
+
+
 # --wait
 
 

@@ -80,6 +80,22 @@ def show_and_watch(lender, borrower, bdf, lease):
     job.kill()
 
 
+def show_config(lender, borrower, bdf, lease):
+    """The real config space, what the borrower is told of it, and the shadow's, each as lspci reads it."""
+    raw = bytes.fromhex(devlend(lender, "lspci", "--raw", bdf)[1]["config"])
+    told = bytes.fromhex(devlend(lender, "lspci", bdf)[1]["config"])
+    shadow = bytes.fromhex(devlend(borrower, "lspci", lease["lease"])[1]["config"])
+    assert raw == lender.pull(f"/sys/bus/pci/devices/{bdf}/config")
+    assert len(told) == 4096 and told[:4] == raw[:4] == shadow[:4] and told[8:12] == raw[8:12]
+    assert told[0x10:0x18] == raw[0x10:0x18] == shadow[0x10:0x18]		# the lender's bus address
+    assert raw[0x3d] and not told[0x3d] and not shadow[0x3d]		# no INTx
+    for guest, argv in ((lender, f"--raw {bdf}"), (lender, bdf), (borrower, lease["lease"])):
+        text = guest.text(f"devlend lspci -vv {argv}")
+        assert "Non-Volatile memory controller" in text and "MSI-X: Enable" in text, text
+    assert "pin A" in lender.text(f"devlend lspci -vv --raw {bdf}")
+    assert "pin A" not in lender.text(f"devlend lspci -vv {bdf}")
+
+
 def test_from_lend_to_reclaim(ready):
     """Both sides in list, the lease and its disk as borrow tells, each refusal while a file system is mounted."""
     lender, borrower = ready.lender, ready.borrower
@@ -98,8 +114,11 @@ def test_from_lend_to_reclaim(ready):
     lease = one(borrower, "borrow", "--wait", bdf)["lease"]
     assert (lease["state"], lease["driver"], lease["device"]) == ("active", "nvme", bdf)
     assert "borrowed here already" in one(borrower, "borrow", bdf, status=BUSY)
+    assert abs(lease["since"] - int(borrower.text("date +%s"))) < 300
     show_and_watch(lender, borrower, bdf, lease)
+    show_config(lender, borrower, bdf, lease)
     lent = devlend(lender, "list", "--filter", "class=0108")[1]["lent"][0]
+    assert abs(lent["since"] - int(lender.text("date +%s"))) < 300
     assert (lent["state"], lent["peer"][:8]) == ("borrowed", lender.read(f"{lending.BUS}/link0/peer_host")[:8])
     assert "return it there" in one(lender, "reclaim", bdf, status=BUSY)
 

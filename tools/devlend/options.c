@@ -49,7 +49,7 @@ static const struct {
 	{ TAKE_WATCH, { "interval", KEY_INTERVAL, "SECONDS", 0, "Time between two looks", 0 } },
 	{ TAKE_WATCH, { "count", KEY_COUNT, "N", 0, "End after N looks", 0 } },
 	{ TAKE_VIEW, { "raw", KEY_RAW, NULL, 0,
-	       "As it is on this host, not as its borrower sees it", 0 } },
+	       "As it is on this host, not as its borrower is told", 0 } },
 	{ TAKE_VIEW, { "verbose", KEY_VERBOSE, NULL, 0, "More; up to three times", 0 } },
 };
 

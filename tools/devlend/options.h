@@ -71,7 +71,7 @@ struct verb {
 };
 
 extern const struct verb verb_lend, verb_reclaim, verb_list, verb_borrow, verb_return;
-extern const struct verb verb_show, verb_status, verb_watch;
+extern const struct verb verb_show, verb_status, verb_watch, verb_lspci;
 
 void options_init(struct options *opt);
 int options_common(int key, char *arg, struct options *opt);

@@ -123,6 +123,28 @@ unsigned int sys_hex(const char *fmt, ...)
 	return sys_read_path(buf, sizeof(buf), path) ? 0 : strtoul(buf, NULL, 16);
 }
 
+/* Bytes of a file, by its path below the root: how many, or an errno. */
+ssize_t sys_bytes(void *buf, size_t size, const char *path)
+{
+	char full[PATH_MAX];
+	ssize_t len = 0, n;
+	int fd;
+
+	sys_path(full, "%s", path);
+	fd = open(full, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	while ((size_t)len < size && (n = read(fd, (char *)buf + len, size - len)) != 0) {
+		if (n < 0) {
+			len = -errno;
+			break;
+		}
+		len += n;
+	}
+	close(fd);
+	return len;
+}
+
 /* The last component of where a symbolic link leads: 0, or an errno and "". */
 int sys_link_name(char *buf, size_t size, const char *fmt, ...)
 {

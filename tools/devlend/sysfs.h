@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #define SYS_BUS		"/sys/bus/devlend/devices"
 #define SYS_DRIVER	"/sys/bus/pci/drivers/devlend_lender"
@@ -34,6 +35,7 @@ bool sys_exists(const char *fmt, ...) SYS_FMT(1);
 int sys_read(char *buf, size_t size, const char *fmt, ...) SYS_FMT(3);
 long long sys_number(long long otherwise, const char *fmt, ...) SYS_FMT(2);
 unsigned int sys_hex(const char *fmt, ...) SYS_FMT(1);
+ssize_t sys_bytes(void *buf, size_t size, const char *path);
 int sys_link_name(char *buf, size_t size, const char *fmt, ...) SYS_FMT(3);
 void sys_list(struct names *names, const char *prefix, const char *fmt, ...) SYS_FMT(3);
 int sys_write(const char *value, const char *path);

@@ -35,6 +35,7 @@ _devlend_options()
 	reclaim) echo "$common --filter --force --revoke --wait --dry-run" ;;
 	borrow) echo "$common --filter --slot --wait --dry-run" ;;
 	return) echo "$common --filter --force --wait --dry-run" ;;
+	lspci) echo "$common --raw --verbose" ;;
 	watch) echo "$common --interval --count" ;;
 	*) echo "$common" ;;
 	esac
@@ -42,7 +43,7 @@ _devlend_options()
 
 _devlend()
 {
-	local verbs='list lend reclaim borrow return show status watch'
+	local verbs='list lend reclaim borrow return show status watch lspci'
 	local verb='' i cur words
 	COMPREPLY=()
 	# a colon ends a word, as bash sees it: put addresses together again
@@ -62,6 +63,7 @@ _devlend()
 		reclaim) words=$(_devlend_bus lent-) ;;
 		borrow) words=$(_devlend_bus offer-) ;;
 		return) words=$(_devlend_bus lease-) ;;
+		lspci) words=$(_devlend_bus lent- lease-) ;;
 		show) words=$(_devlend_bus link lent- lease- offer-) ;;
 		*) words='' ;;
 		esac
