@@ -46,6 +46,22 @@ kernel-usable:
 		exit 1; \
 	fi
 
+# --- installing -------------------------------------------------------------------
+# "make modules_install" is for the modules of one kernel; DKMS builds them for each kernel that comes.
+
+VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
+DKMS_FILES := Makefile Kbuild Kbuild.features dkms.conf README.md LICENSE
+DKMS_DIR = $(DESTDIR)/usr/src/devlend-$(VERSION)
+
+install:
+	+$(MAKE) -C tools/devlend install
+
+install-dkms:
+	for file in $(DKMS_FILES) $$(find include common lender borrower -name '*.[ch]' -o -name Kbuild); do \
+		case $$file in *.mod.c) continue ;; esac; \
+		install -D -m 644 "$$file" "$(DKMS_DIR)/$$file" || exit 1; \
+	done
+
 # --- the rig --------------------------------------------------------------------
 
 rig:
@@ -105,6 +121,8 @@ help:
 	@echo '                 KDIR=<kernel build tree> NTB_SYMVERS=<Module.symvers of its NTB drivers>'
 	@echo 'modules_install  install them'
 	@echo 'tool             the command line tool, build/tool/devlend (libjson-c-dev, libpci-dev)'
+	@echo 'install          the tool, its manual page and completions, below DESTDIR and PREFIX=/usr/local'
+	@echo 'install-dkms     the sources of the modules, to where DKMS looks for them'
 	@echo 'demo             two virtual hosts: lend an NVMe drive, use it, give it back (root)'
 	@echo 'check            everything below, on all supported kernels (root)'
 	@echo 'rig              fetch and build what demo and check need, into /var/cache/devlend (root)'
@@ -118,4 +136,4 @@ help:
 	@echo 'soak-hostile     a million of them, and a search for leaks: hours'
 	@echo 'clean            remove what was built; the rig stays ("tests/rig/setup.sh clean")'
 
-.PHONY: modules modules_install kernel-usable rig ntbsim tool demo check kunit e2e lint fuzz hostile soak-hostile clean help
+.PHONY: modules modules_install kernel-usable install install-dkms rig ntbsim tool demo check kunit e2e lint fuzz hostile soak-hostile clean help
