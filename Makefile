@@ -121,7 +121,7 @@ help:
 	@echo '                 KDIR=<kernel build tree> NTB_SYMVERS=<Module.symvers of its NTB drivers>'
 	@echo 'modules_install  install them'
 	@echo 'tool             the command line tool, build/tool/devlend (libjson-c-dev, libpci-dev)'
-	@echo 'install          the tool, its manual page and completions, below DESTDIR and PREFIX=/usr/local'
+	@echo 'install          the tool, its manual page, completions, units and udev rules, below DESTDIR and PREFIX=/usr/local'
 	@echo 'install-dkms     the sources of the modules, to where DKMS looks for them'
 	@echo 'demo             two virtual hosts: lend an NVMe drive, use it, give it back (root)'
 	@echo 'check            everything below, on all supported kernels (root)'

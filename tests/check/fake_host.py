@@ -16,7 +16,7 @@ class FakeHost:
 
     def __init__(self, root):
         self.root = root
-        for folder in ("proc/self", "dev", "sys/bus/pci/devices", "sys/class/block", "sys/class/net"):
+        for folder in ("proc/self", "dev", "run", "sys/bus/pci/devices", "sys/class/block", "sys/class/net"):
             (root / folder).mkdir(parents=True)
         self.put("proc/self/mountinfo", "22 1 254:0 / / rw - ext4 /dev/vda rw\n")
         self.put("proc/swaps", "Filename\tType\tSize\tUsed\tPriority\n")

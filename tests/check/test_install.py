@@ -5,6 +5,7 @@ folders of its own."""
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 from rig import paths
@@ -12,7 +13,9 @@ from rig import paths
 TOOL = paths.TOP / "tools/devlend"
 INSTALLED = {"sbin/devlend": None, "share/devlend/schema.json": "schema.json", "share/man/man8/devlend.8": "devlend.8",
              "share/bash-completion/completions/devlend": "completion/devlend.bash",
-             "share/zsh/site-functions/_devlend": "completion/_devlend"}
+             "share/zsh/site-functions/_devlend": "completion/_devlend",
+             "lib/udev/rules.d/90-devlend.rules": "system/90-devlend.rules",
+             "lib/systemd/system/devlend.service": None, "lib/systemd/system/devlend-apply@.service": None}
 # what DKMS calls its own, away from that of the chroot: /var/lib/dkms also holds keys
 OWN_FOLDER = "mount -t tmpfs tmpfs /var/lib/dkms && exec \"$@\""
 
@@ -36,6 +39,25 @@ def test_install(command, tmp_path, prefix):
     assert said == f"devlend {version()}\n"
 
 
+def test_units_and_rules(command):
+    """systemd and udev find nothing wrong with them, nor any command that is not there."""
+    root = paths.BUILD / "install"
+    shutil.rmtree(root, ignore_errors=True)
+    subprocess.run(["make", "-s", "install", f"DESTDIR={root}", f"PREFIX={root}/usr"], cwd=paths.TOP, check=True)
+    found = {name.rsplit("/", 1)[-1]: f"{root}{root}/usr/{name}" for name in INSTALLED}
+    for unit in ("devlend.service", "devlend-apply@.service"):
+        text = Path(found[unit]).read_text()
+        assert f"ExecStart={root}/usr/sbin/devlend config apply --automatic\n" in text
+    checks = [["udevadm", "verify", found["90-devlend.rules"]],
+              ["systemd-analyze", "verify", "--man=no", found["devlend.service"], found["devlend-apply@.service"]]]
+    # the tool where the units say that it is
+    shutil.copytree(f"{root}{root}/usr", root / "usr")
+    for check in checks:
+        done = in_chroot(command, *check)
+        assert done.returncode == 0 and "devlend" not in done.stdout.replace(str(root), ""), done.stdout
+    shutil.rmtree(root)
+
+
 def test_one_version():
     """The manual page cannot take it from dkms.conf."""
     assert f'"devlend {version()}"' in (TOOL / "devlend.8").read_text()
@@ -56,6 +78,12 @@ def settings(kernel):
     return dict(re.findall(r"^(\w+)='(.*)'$", (paths.CACHE / f"kernels/{kernel}.env").read_text(), re.M))
 
 
+def in_chroot(command, *argv):
+    """Run a command in the rig's chroot."""
+    return command("env", f"CHROOT={paths.CHROOT}", "unshare", "--mount", "--fork", "--kill-child",
+                   "tests/rig/lib/enter.sh", paths.CACHE, paths.TOP, "--", *argv)
+
+
 def dkms_build(command, sources, kernel, symvers):
     """Add and build, as an operator does; returns the process and the log of make."""
     env = settings(kernel)
@@ -64,9 +92,8 @@ def dkms_build(command, sources, kernel, symvers):
     dkms = ["dkms", "build", "-m", "devlend", "-v", version(), "-k", env["KRELEASE"], "-a", "x86_64",
             "--kernelsourcedir", env["KDIR"], "--dkmstree", tree / "tree", "--sourcetree", sources,
             "--installtree", tree / "modules"]
-    done = command("env", f"CHROOT={paths.CHROOT}", "unshare", "--mount", "--fork", "--kill-child",
-                   "tests/rig/lib/enter.sh", paths.CACHE, paths.TOP, "--", "sh", "-ec", OWN_FOLDER, "sh",
-                   "env", *([f"NTB_SYMVERS={env['NTB_SYMVERS']}"] if symvers else []), *dkms)
+    named = [f"NTB_SYMVERS={env['NTB_SYMVERS']}"] if symvers else []
+    done = in_chroot(command, "sh", "-ec", OWN_FOLDER, "sh", "env", *named, *dkms)
     logs = [path.read_text() for path in tree.rglob("make.log")]
     return done, logs[0] if logs else "", tree
 
@@ -80,7 +107,8 @@ def test_dkms_build(command, sources, kernel):
     built = list((tree / "tree").rglob("module/*.ko*"))
     assert {path.name.split(".")[0] for path in built} == {"devlend_core", "devlend_lender", "devlend_borrower"}, built
     for path in built:
-        made_for = subprocess.run(["modinfo", "-F", "vermagic", path], check=True, capture_output=True, text=True).stdout
+        made_for = subprocess.run(["modinfo", "-F", "vermagic", path], check=True, capture_output=True,
+                                  text=True).stdout
         assert made_for.startswith(settings(kernel)["KRELEASE"] + " "), path
 
 

@@ -11,7 +11,7 @@ const char *argp_program_version = "devlend " DEVLEND_VERSION;
 
 static const struct verb * const verbs[] = {
 	&verb_list, &verb_lend, &verb_reclaim, &verb_borrow, &verb_return,
-	&verb_show, &verb_status, &verb_watch, &verb_lspci,
+	&verb_show, &verb_status, &verb_watch, &verb_lspci, &verb_config,
 };
 
 #define VERBS	(sizeof(verbs) / sizeof(*verbs))

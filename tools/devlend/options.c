@@ -23,6 +23,7 @@ enum options_key {
 	KEY_REVOKE,
 	KEY_SLOT,
 	KEY_RAW,
+	KEY_AUTOMATIC,
 };
 
 static const struct {
@@ -50,6 +51,8 @@ static const struct {
 	{ TAKE_WATCH, { "count", KEY_COUNT, "N", 0, "End after N looks", 0 } },
 	{ TAKE_VIEW, { "raw", KEY_RAW, NULL, 0,
 	       "As it is on this host, not as its borrower is told", 0 } },
+	{ TAKE_AUTOMATIC, { "automatic", KEY_AUTOMATIC, NULL, 0,
+	       "As udev does it: leave alone what was returned or reclaimed by hand", 0 } },
 	{ TAKE_VIEW, { "verbose", KEY_VERBOSE, NULL, 0, "More; up to three times", 0 } },
 };
 
@@ -141,6 +144,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_RAW:
 		opt->raw = true;
+		return 0;
+	case KEY_AUTOMATIC:
+		opt->automatic = true;
 		return 0;
 	case KEY_VERBOSE:
 		opt->verbose++;

@@ -21,6 +21,7 @@ enum options_take {
 	TAKE_SLOT = 1 << 7,
 	TAKE_WATCH = 1 << 8,
 	TAKE_VIEW = 1 << 9,
+	TAKE_AUTOMATIC = 1 << 10,
 };
 
 /**
@@ -30,6 +31,8 @@ enum options_take {
  * @dry_run: --dry-run
  * @no_reset: --no-reset
  * @revoke: --revoke
+ * @private: lend to nobody until allow says to whom; no option has it
+ * @automatic: --automatic
  * @raw: --raw
  * @verbose: how often -v was given
  * @slot: --slot; "auto" = none given
@@ -42,7 +45,7 @@ enum options_take {
  * @devices: how many of them
  */
 struct options {
-	bool json, force, dry_run, no_reset, revoke, raw;
+	bool json, force, dry_run, no_reset, revoke, private, automatic, raw;
 	int verbose;
 	const char *slot;
 	int wait;
@@ -71,7 +74,7 @@ struct verb {
 };
 
 extern const struct verb verb_lend, verb_reclaim, verb_list, verb_borrow, verb_return;
-extern const struct verb verb_show, verb_status, verb_watch, verb_lspci;
+extern const struct verb verb_show, verb_status, verb_watch, verb_lspci, verb_config;
 
 void options_init(struct options *opt);
 int options_common(int key, char *arg, struct options *opt);

@@ -5,6 +5,7 @@
 
 #include "bulk.h"
 #include "clock.h"
+#include "held.h"
 #include "jsonout.h"
 #include "kernel.h"
 #include "lease.h"
@@ -143,8 +144,9 @@ static void describe(const struct offer *offer, struct outcome *outcome)
 	lease_free(&lease);
 }
 
-static int one(const char *target, const struct options *opt, struct outcome *outcome,
-	       struct why *why)
+/* Borrow one offer: what its verb does, and "config apply". */
+int borrow_offer(const char *target, const struct options *opt, struct outcome *outcome,
+		 struct why *why)
 {
 	char path[PATH_MAX];
 	struct request request = {
@@ -170,6 +172,7 @@ static int one(const char *target, const struct options *opt, struct outcome *ou
 		code = kernel_do(&request, opt, why);
 	if (code)
 		return code;
+	held_clear(offer.name);
 	if (opt->wait >= 0)
 		code = wait_until(check_usable, offer.name, opt, why);
 	describe(&offer, outcome);
@@ -182,7 +185,7 @@ static int run(const struct verb *verb, struct options *opt)
 
 	if (borrower_loaded(&why))
 		return verb_failed(verb, opt, &why);
-	return bulk_run(verb, opt, find, one);
+	return bulk_run(verb, opt, find, borrow_offer);
 }
 
 const struct verb verb_borrow = {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bulk.h"
+#include "held.h"
 #include "jsonout.h"
 #include "kernel.h"
 #include "lent.h"
@@ -80,10 +81,11 @@ static int check(const char *target, const struct options *opt, struct why *why)
 	return code;
 }
 
-static int one(const char *target, const struct options *opt, struct outcome *outcome,
-	       struct why *why)
+/* Lend one device: what its verb does, and "config apply". */
+int lend_device(const char *target, const struct options *opt, struct outcome *outcome,
+		struct why *why)
 {
-	char bdf[PCIADDR_MAX], value[PCIADDR_MAX + 8], name[256];
+	char bdf[PCIADDR_MAX], value[PCIADDR_MAX + 16], name[256];
 	struct request request = {
 		.path = SYS_DRIVER "/lend", .value = value, .target = bdf, .doing = "lending",
 	};
@@ -96,13 +98,18 @@ static int one(const char *target, const struct options *opt, struct outcome *ou
 		return code;
 	resolve(target, bdf, why);
 	json_text(outcome->json, "device", bdf);
-	pcidev_ids(&ids, bdf);
-	pci_device_name(name, sizeof(name), &ids);
-	snprintf(value, sizeof(value), "%s%s", bdf, opt->no_reset ? " force" : "");
+	snprintf(value, sizeof(value), "%s%s%s", bdf, opt->no_reset ? " force" : "",
+		 opt->private ? " private" : "");
 	if (!opt->dry_run)
 		code = kernel_do(&request, opt, why);
 	if (code)
 		return code;
+	if (!opt->dry_run) {
+		snprintf(name, sizeof(name), "lent-%s", bdf);
+		held_clear(name);
+	}
+	pcidev_ids(&ids, bdf);
+	pci_device_name(name, sizeof(name), &ids);
 	if (lent_read(&lent, bdf))
 		json_object_object_add(outcome->json, "lent", lent_json(&lent));
 	snprintf(outcome->text, sizeof(outcome->text), "%s: %s (%s)", bdf,
@@ -116,7 +123,7 @@ static int run(const struct verb *verb, struct options *opt)
 
 	if (lender_loaded(&why) || kernel_may(SYS_DRIVER "/lend", &why))
 		return verb_failed(verb, opt, &why);
-	return bulk_run(verb, opt, find, one);
+	return bulk_run(verb, opt, find, lend_device);
 }
 
 const struct verb verb_lend = {

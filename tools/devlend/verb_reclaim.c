@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bulk.h"
+#include "held.h"
 #include "jsonout.h"
 #include "kernel.h"
 #include "lent.h"
@@ -48,6 +49,7 @@ static int one(const char *target, const struct options *opt, struct outcome *ou
 	       struct why *why)
 {
 	char bdf[PCIADDR_MAX], value[PCIADDR_MAX + 8], state[PATH_MAX], driver[64];
+	char held[PCIADDR_MAX + 8];
 	struct request request = {
 		.path = SYS_DRIVER "/reclaim", .value = value, .target = bdf,
 		.doing = "reclaiming", .state = state,
@@ -61,8 +63,13 @@ static int one(const char *target, const struct options *opt, struct outcome *ou
 	json_text(outcome->json, "device", bdf);
 	snprintf(value, sizeof(value), "%s%s", bdf, opt->force ? " force" : "");
 	snprintf(state, sizeof(state), SYS_BUS "/lent-%s/state", bdf);
-	if (!opt->dry_run)
+	snprintf(held, sizeof(held), "lent-%s", bdf);
+	if (!opt->dry_run) {
+		held_set(held);
 		code = kernel_do(&request, opt, why);
+		if (code && code != TOOL_TIMEOUT)
+			held_clear(held);
+	}
 	if (code)
 		return code;
 	pcidev_driver(driver, sizeof(driver), bdf);

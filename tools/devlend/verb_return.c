@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bulk.h"
+#include "held.h"
 #include "jsonout.h"
 #include "kernel.h"
 #include "lease.h"
@@ -75,6 +76,7 @@ static int one(const char *target, const struct options *opt, struct outcome *ou
 		.state = state,
 	};
 	struct lease lease;
+	char offer[64];
 	int code;
 
 	code = wait_until(check, target, opt, why);
@@ -88,10 +90,15 @@ static int one(const char *target, const struct options *opt, struct outcome *ou
 	snprintf(outcome->text, sizeof(outcome->text), "%s: %s (%s of %.8s)", lease.name,
 		 opt->dry_run ? "would be returned" : "returned", lease_device(&lease),
 		 lease.offer + strlen("offer-"));
+	snprintf(offer, sizeof(offer), "%s", lease.offer);
 	lease_free(&lease);
 	code = kernel_may(path, why);
-	if (!code && !opt->dry_run)
-		code = kernel_do(&request, opt, why);
+	if (code || opt->dry_run)
+		return code;
+	held_set(offer);
+	code = kernel_do(&request, opt, why);
+	if (code && code != TOOL_TIMEOUT)
+		held_clear(offer);
 	return code;
 }
 

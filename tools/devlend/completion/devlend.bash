@@ -36,6 +36,7 @@ _devlend_options()
 	borrow) echo "$common --filter --slot --wait --dry-run" ;;
 	return) echo "$common --filter --force --wait --dry-run" ;;
 	lspci) echo "$common --raw --verbose" ;;
+	config) echo "$common --automatic --dry-run" ;;
 	watch) echo "$common --interval --count" ;;
 	*) echo "$common" ;;
 	esac
@@ -43,7 +44,7 @@ _devlend_options()
 
 _devlend()
 {
-	local verbs='list lend reclaim borrow return show status watch lspci'
+	local verbs='list lend reclaim borrow return show status watch lspci config'
 	local verb='' i cur words
 	COMPREPLY=()
 	# a colon ends a word, as bash sees it: put addresses together again
@@ -64,6 +65,7 @@ _devlend()
 		borrow) words=$(_devlend_bus offer-) ;;
 		return) words=$(_devlend_bus lease-) ;;
 		lspci) words=$(_devlend_bus lent- lease-) ;;
+		config) words='check apply' ;;
 		show) words=$(_devlend_bus link lent- lease- offer-) ;;
 		*) words='' ;;
 		esac
