@@ -143,7 +143,7 @@ static void session_check_name(struct devlend_link *link)
 
 	devlend_host_uuid(&self);
 	if (uuid_equal(&self, &link->peer_host))
-		dev_warn_ratelimited(&link->dev, "the peer has this host's own UUID %pUb: give one of the two another by devlend_core.host_uuid, unless the cable leads back to this host\n",
+		dev_warn_ratelimited(&link->dev, "the peer has this host's own UUID %pUb: give one of the two another by devlend_core.host, unless the cable leads back to this host\n",
 				     &self);
 }
 
