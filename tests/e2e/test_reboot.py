@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 """A host reboots in order while a device is lent: it says goodbye, so that the other loses the lease at
 once and not for silence; bus mastering is off and the windows are closed before the machine restarts; the
-reboot hangs nowhere, and all can be had again afterwards."""
+reboot hangs nowhere, and all can be had again afterwards: by hand, or, where both systems are told by
+/etc/devlend.conf what they lend and borrow, by itself (system.py)."""
 
 import re
 
 import pytest
 
 import lending
+import system
 from rig import Nvme
 
 # the lender's trace goes to its console, where it survives the reboot
@@ -33,6 +35,14 @@ def heard_goodbye(guest):
     return "the peer said goodbye" in log and "no beat" not in log and "is silent" not in log
 
 
+def came_back(pair):
+    """Wait for the drive that nobody borrows by hand; return its block device on the borrower."""
+    lending.wait(pair.borrower, f"grep -qs active {lending.BUS}/lease-*/state", 120, "the lease to come back")
+    lease = lending.names(pair.borrower, "lease")[0]
+    lending.wait(pair.borrower, f"grep -q 'borrowed as {lease[len('lease-'):]}:' /run/applied")
+    return lending.nvme_block(pair.borrower, lending.shadow_of(pair.borrower, lease))
+
+
 @pytest.mark.parametrize("younger", [False, True])
 def test_lender_reboots(pair, younger):
     """Under reads; where the drive was found after the link began, it is shut down before the link."""
@@ -43,6 +53,8 @@ def test_lender_reboots(pair, younger):
         lending.must_write(guest, "/sys/bus/pci/rescan", "1")
         lending.nvme_block(guest, bdf)
     bdf, lease, disk = lending.borrowed_drive(pair)
+    if not younger:
+        system.start(pair.borrower, f"borrow {bdf}\n")
     job = lending.start_reads(pair.borrower, disk)
     pair.borrower.run("dmesg -C")
     lending.must_write(guest, "/sys/kernel/tracing/events/devlend_lender/lender_step/enable", "1")
@@ -55,7 +67,14 @@ def test_lender_reboots(pair, younger):
     assert ("shuts down" in said) == younger
     if younger:
         assert "wants" in pair.borrower.text("dmesg | grep 'reason 3'")
-    bdf, _, disk = lending.borrowed_drive(pair)
+        bdf, _, disk = lending.borrowed_drive(pair)
+    else:
+        lending.ready(pair)
+        pair.borrower.run(": >/run/applied")
+        system.start(guest, f"lend {bdf}\n")
+        disk = came_back(pair)
+        for host in pair.guests:
+            system.stop(host)
     pair.borrower.text(f"dd if=/dev/{disk} of=/dev/null bs=4k count=4 iflag=direct status=none")
     lending.take_down(pair, bdf)
 
@@ -70,7 +89,8 @@ def test_borrower_reboots(pair):
     assert heard_goodbye(pair.lender)
     assert pair.lender.read(f"{lending.BUS}/lent-{bdf}/leases") == "1"
     lending.ready(pair)
-    lease = lending.borrow(pair.borrower, lending.wait_offer(pair.borrower, bdf))
-    disk = lending.nvme_block(pair.borrower, lending.shadow_of(pair.borrower, lease))
+    system.start(pair.borrower, f"borrow {bdf} # when it is there\n")
+    disk = came_back(pair)
+    system.stop(pair.borrower)
     pair.borrower.text(f"dd if=/dev/{disk} of=/dev/null bs=4k count=4 iflag=direct status=none")
     lending.take_down(pair, bdf)
