@@ -62,6 +62,14 @@ install-dkms:
 		install -D -m 644 "$$file" "$(DKMS_DIR)/$$file" || exit 1; \
 	done
 
+# Debian packages, in build/deb, from a copy: a package's build leaves things in its tree.
+deb:
+	rm -rf $(BUILD)/deb
+	mkdir -p $(BUILD)/deb/src
+	tar -c --exclude-vcs --exclude='*.o' --exclude='*.cmd' --exclude='*.ko' --exclude='*.mod*' $(DKMS_FILES) \
+		include common lender borrower tools/devlend debian | tar -x -C $(BUILD)/deb/src
+	cd $(BUILD)/deb/src && dpkg-buildpackage -b -us -uc --ignore-builtin-builddeps
+
 # --- the rig --------------------------------------------------------------------
 
 rig:
@@ -123,6 +131,7 @@ help:
 	@echo 'tool             the command line tool, build/tool/devlend (libjson-c-dev, libpci-dev)'
 	@echo 'install          the tool, its manual page, completions, units and udev rules, below DESTDIR and PREFIX=/usr/local'
 	@echo 'install-dkms     the sources of the modules, to where DKMS looks for them'
+	@echo 'deb              Debian packages of both, in build/deb'
 	@echo 'demo             two virtual hosts: lend an NVMe drive, use it, give it back (root)'
 	@echo 'check            everything below, on all supported kernels (root)'
 	@echo 'rig              fetch and build what demo and check need, into /var/cache/devlend (root)'
@@ -136,4 +145,4 @@ help:
 	@echo 'soak-hostile     a million of them, and a search for leaks: hours'
 	@echo 'clean            remove what was built; the rig stays ("tests/rig/setup.sh clean")'
 
-.PHONY: modules modules_install kernel-usable install install-dkms rig ntbsim tool demo check kunit e2e lint fuzz hostile soak-hostile clean help
+.PHONY: modules modules_install kernel-usable install install-dkms deb rig ntbsim tool demo check kunit e2e lint fuzz hostile soak-hostile clean help

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """What is installed, and the modules as DKMS builds them: from the installed sources, in the rig's chroot, with
-folders of its own."""
+folders of its own; and Debian packages of both, built there."""
 
 import re
 import shutil
@@ -118,3 +118,20 @@ def test_dkms_build_without_ntb(command, sources):
     assert done.returncode != 0
     said = [line for line in log.splitlines() if line.startswith("devlend: ")]
     assert len(said) == 1 and "no CONFIG_NTB" in said[0] and "NTB_SYMVERS" in said[0], done.stdout + log
+
+
+def test_debian_packages(command):
+    """They build; lintian finds no error; the tool, and the sources for DKMS, are where they belong."""
+    done = in_chroot(command, "make", "-s", "deb")
+    assert done.returncode == 0, done.stdout
+    folder = paths.BUILD / "deb"
+    done = in_chroot(command, "lintian", "--allow-root", "--fail-on", "error", next(folder.glob("*.changes")))
+    assert done.returncode == 0 and not re.search("^E:", done.stdout, re.M), done.stdout
+    in_package = {deb.name.split("_")[0]: subprocess.run(["dpkg-deb", "-c", deb], check=True, capture_output=True,
+                                                         text=True).stdout for deb in folder.glob("*.deb")}
+    assert f"./usr/src/devlend-{version()}/dkms.conf\n" in in_package["devlend-dkms"]
+    assert f"./usr/src/devlend-{version()}/common/Kbuild\n" in in_package["devlend-dkms"]
+    for name in ("sbin/devlend", "share/zsh/vendor-completions/_devlend", "share/man/man8/devlend.8.gz",
+                 "lib/udev/rules.d/90-devlend.rules", "lib/systemd/system/devlend.service"):
+        assert f"./usr/{name}\n" in in_package["devlend"], in_package["devlend"]
+    assert f"devlend ({version()}) " in (paths.TOP / "debian/changelog").read_text()
