@@ -73,7 +73,7 @@ cp "$here/mount-usr" "$dir/init"
 chmod 755 "$dir/init" "$dir/rig/init"
 
 mke2fs -q -t ext4 -O ^has_journal -m 0 -d "$dir/usr" "$out/usr.img" 160M
-rm -rf "$dir/usr"
+rm -rf "${dir:?}/usr"
 mkdir "$dir/usr"
 cd "$dir"
 find . -print0 | LC_ALL=C sort -z | cpio --null --create --quiet --format=newc --owner=0:0 --file="$out/boot.cpio"
