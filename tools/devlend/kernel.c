@@ -31,7 +31,8 @@ static const struct {
 	const char *text;
 } kernel_answers[] = {
 	{ EACCES, TOOL_RIGHTS, true, "only root may do that: use sudo" },
-	{ EPERM, TOOL_RIGHTS, true, "only root may do that: use sudo" },
+	{ EPERM, TOOL_IMPOSSIBLE, false,
+	  "its host does not allow that; the log there (dmesg) says why" },
 	{ ENOENT, TOOL_NOT_FOUND, true, "it is gone; devlend list shows what is there" },
 	{ ENODEV, TOOL_NOT_FOUND, false, "it is gone, or out of order; see devlend list" },
 	{ EBUSY, TOOL_BUSY, false, "in use at the moment; try again, or with --wait" },
