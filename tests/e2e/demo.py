@@ -53,8 +53,8 @@ def use_drive(pair, lease, digest):
         raise lending.StepFailed("the checksums differ")
     step("A file system and a file, written by the borrower")
     show("borrower", guest, f"mkfs.ext4 -q -F /dev/{disk} && mkdir -p /mnt/d && mount /dev/{disk} /mnt/d", 300)
-    show("borrower", guest, "uname -a > /mnt/d/hello && dd if=/dev/urandom bs=1M count=2 >> /mnt/d/hello 2>/dev/null")
-    written = show("borrower", guest, "sync; sha256sum < /mnt/d/hello; umount /mnt/d")
+    show("borrower", guest, "uname -a > /mnt/d/hello && dd if=/dev/urandom bs=64k count=2 >> /mnt/d/hello 2>/dev/null")
+    written = show("borrower", guest, "sync && sha256sum < /mnt/d/hello && umount /mnt/d")
     return written.split()[0]
 
 
@@ -86,7 +86,7 @@ def run(pair, digest):
     show("lender", lender, f"lspci -k -s {bdf}")
     step("The borrower's file, read on the lender with its own driver")
     show("lender", lender, f"mkdir -p /mnt/d && mount -o ro /dev/{disk} /mnt/d")
-    got = show("lender", lender, "sha256sum < /mnt/d/hello; umount /mnt/d").split()[0]
+    got = show("lender", lender, "sha256sum < /mnt/d/hello && umount /mnt/d").split()[0]
     if got != written:
         raise lending.StepFailed("the file differs")
     step("Done: lent, borrowed, used, returned, reclaimed; every checksum equal")
@@ -102,7 +102,7 @@ def main():
             try:
                 run(pair, digest)
             except (AssertionError, CommandFailed) as error:
-                print(f"\ndemo: failed: {error}", file=sys.stderr)
+                print("\n".join([f"\ndemo: failed: {error}", *pair.check()]), file=sys.stderr)
                 return 1
             found = pair.check()
             if found:
