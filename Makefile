@@ -95,7 +95,7 @@ demo:
 
 check: rig
 	+$(MAKE) --no-print-directory ntbsim modules-6.12 modules-checking
-	$(PYTEST) -n 2 --dist loadfile tests/check tests/e2e
+	$(PYTEST) -n 2 --dist loadfile --durations=30 tests/check tests/e2e
 
 kunit: modules-checking
 	$(PYTEST) tests/check/test_kunit.py
@@ -112,6 +112,12 @@ hostile: ntbsim modules-checking
 
 soak-hostile: ntbsim modules-checking
 	DEVLEND_MESSAGES=500000 DEVLEND_KMEMLEAK=1 $(PYTEST) tests/e2e/test_hostile.py
+
+# Half an hour; DEVLEND_SOAK_SEED=N repeats a run, whose seed is among its figures.
+SOAK_SECONDS ?= 1800
+soak: rig
+	+$(MAKE) --no-print-directory ntbsim modules-checking
+	DEVLEND_SOAK_S=$(SOAK_SECONDS) DEVLEND_SOAK_SEED=$${DEVLEND_SOAK_SEED:-$$(date +%s)} $(PYTEST) tests/e2e/test_soak.py
 
 # Each target so long, in seconds; "make -C tests/fuzz minimize" takes what was found into the corpus.
 FUZZ_SECONDS ?= 60
@@ -143,6 +149,7 @@ help:
 	@echo 'fuzz             the pure code in user space, FUZZ_SECONDS=60 each; with libFuzzer where clang has it'
 	@echo 'hostile          20,000 messages of a peer that means harm against each side, on the checking kernel'
 	@echo 'soak-hostile     a million of them, and a search for leaks: hours'
+	@echo 'soak             operators, drives and accidents at random, SOAK_SECONDS=1800 (root)'
 	@echo 'clean            remove what was built; the rig stays ("tests/rig/setup.sh clean")'
 
-.PHONY: modules modules_install kernel-usable install install-dkms deb rig ntbsim tool demo check kunit e2e lint fuzz hostile soak-hostile clean help
+.PHONY: modules modules_install kernel-usable install install-dkms deb rig ntbsim tool demo check kunit e2e lint fuzz hostile soak-hostile clean help soak
