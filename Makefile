@@ -38,7 +38,7 @@ kernel-usable:
 		exit 1; \
 	fi
 	@if [ -z "$(NTB_CONFIG)" ] && [ -z "$(NTB_SYMVERS)" ]; then \
-		echo "devlend: the kernel of $(KDIR) has no CONFIG_NTB: build its drivers/ntb as modules (README.md says how) and give NTB_SYMVERS=<that build>/Module.symvers" >&2; \
+		echo "devlend: the kernel of $(KDIR) has no CONFIG_NTB: build its drivers/ntb as modules (Documentation/quick-start.rst says how) and give NTB_SYMVERS=<that build>/Module.symvers" >&2; \
 		exit 1; \
 	fi
 	@if [ -n "$(NTB_SYMVERS)" ] && [ ! -r "$(NTB_SYMVERS)" ]; then \
