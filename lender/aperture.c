@@ -3,9 +3,9 @@
  * ATTACH: where the lent device finds its borrower's memory.
  *
  * The borrower names regions by outbound window and offset; this host knows where its NTB's
- * BAR lies, and answers with the addresses that the lent device must use. They are a list of
- * independent entries, so that an IOMMU domain with addresses of our choice can take the place of
- * the identity that is computed here. Without one the device can address anything on
+ * BAR lies, and answers with the addresses that the lent device must use: I/O addresses of our
+ * choice where an IOMMU translates (iommu.c), else those of the BAR. With an IOMMU
+ * the list is all that the device reaches. Without one it can address anything on
  * this host, mapped or not: the list says what works, not what is allowed. The interrupt ranges
  * in it are what plain MSI messages are checked against (atomic_check.c).
  *
@@ -17,6 +17,7 @@
 
 #include "atomic.h"
 #include "grant.h"
+#include "iommu.h"
 #include "lent.h"
 
 /* the interrupt range of x86: no more is an interrupt's */
@@ -74,6 +75,33 @@ static enum devlend_status aperture_entry(struct lender_dev *lent,
 	return DEVLEND_OK;
 }
 
+/* A new list takes the place of the one before; lock held. */
+static enum devlend_status aperture_attach(struct lender_dev *lent, struct lender_map *map,
+					   unsigned int count)
+{
+	struct lender_lease *lease = &lent->lease;
+	int err = lender_iommu_place(lent, map, count);
+
+	if (err)
+		goto fail;
+	/* from here on nothing can be switched on, until the new one is there */
+	err = lender_atomic_attach(lent, NULL, 0);
+	if (err)
+		return devlend_errno_to_status(err);
+	lender_iommu_unmap(lent);
+	lease->maps = 0;
+	err = lender_iommu_map(lent, map, count);
+	if (err)
+		goto fail;
+	lender_atomic_attach(lent, map, count);
+	memcpy(lease->map, map, count * sizeof(*map));
+	lease->maps = count;
+	return DEVLEND_OK;
+fail:
+	dev_err_ratelimited(&lent->dev, "its IOMMU cannot map the borrower's memory (%d)\n", err);
+	return devlend_errno_to_status(err);
+}
+
 /**
  * lender_serve_attach() - answer ATTACH
  * @lent: the device; its lock is held, its lease is the request's
@@ -87,7 +115,7 @@ enum devlend_status lender_serve_attach(struct lender_dev *lent, struct devlend_
 	const struct devlend_wire_attach *attach = rq->data;
 	struct devlend_wire_attach *reply = rq->reply;
 	struct lender_map map[DEVLEND_MAP_ENTRIES_MAX] = { };
-	struct lender_lease *lease = &lent->lease;
+	enum devlend_status status;
 	unsigned int i, count;
 
 	if (rq->len < sizeof(*attach))
@@ -97,18 +125,16 @@ enum devlend_status lender_serve_attach(struct lender_dev *lent, struct devlend_
 	    rq->len != struct_size(attach, map, count) || rq->reply_max < rq->len)
 		return DEVLEND_E_INVAL;
 	for (i = 0; i < count; i++) {
-		enum devlend_status status = aperture_entry(lent, &attach->map[i], &map[i]);
-
+		status = aperture_entry(lent, &attach->map[i], &map[i]);
 		if (status != DEVLEND_OK)
 			return status;
 	}
-	if (lender_atomic_attach(lent, map, count))
-		return DEVLEND_E_BUSY;
-	memcpy(lease->map, map, sizeof(map));
-	lease->maps = count;
+	status = aperture_attach(lent, map, count);
+	if (status != DEVLEND_OK)
+		return status;
 
 	memcpy(reply, attach, rq->len);
-	reply->dma_bits = cpu_to_le32(APERTURE_DMA_BITS);
+	reply->dma_bits = cpu_to_le32(lender_iommu_bits(lent) ?: APERTURE_DMA_BITS);
 	for (i = 0; i < count; i++)
 		reply->map[i].device_addr = cpu_to_le64(map[i].lender_bus);
 	rq->reply_len = rq->len;

@@ -118,7 +118,8 @@ void lender_atomic_close(struct lender_dev *lent)
  * lender_atomic_attach() - the map list of a lease is there: allow what needs it
  * @lent: the device; its lock is held
  * @map: the list
- * @maps: its entries, at most %DEVLEND_MAP_ENTRIES_MAX
+ * @maps: its entries, at most %DEVLEND_MAP_ENTRIES_MAX; 0 = the list goes, and nothing that needs
+ *	one is allowed any more
  *
  * Context: process. Return: 0; -EBUSY where the device is at work by the list before.
  */
@@ -143,7 +144,7 @@ int lender_atomic_attach(struct lender_dev *lent, const struct lender_map *map, 
 		st->range[st->ranges].start = map[i].lender_bus;
 		st->range[st->ranges++].length = map[i].length;
 	}
-	st->attached = true;
+	st->attached = maps;
 unlock:
 	raw_spin_unlock_irqrestore(&atomic_lock, flags);
 	return err;

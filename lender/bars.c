@@ -28,7 +28,13 @@
 
 static bool unsafe;
 module_param(unsafe, bool, 0644);
-MODULE_PARM_DESC(unsafe, "Lend several devices through one memory window though nothing isolates them");
+MODULE_PARM_DESC(unsafe, "Lend though nothing isolates a device from another lease, or from this host");
+
+/* Did the operator permit what isolates nothing? Context: any. */
+bool lender_unsafe(void)
+{
+	return READ_ONCE(unsafe);
+}
 
 static bool bars_is_translated(struct pci_dev *ntb)
 {
@@ -149,7 +155,7 @@ unmap:
  */
 int lender_bars_open(struct lender_dev *lent, struct devlend_link *link)
 {
-	int err = bars_open(lent, link, READ_ONCE(unsafe));
+	int err = bars_open(lent, link, lender_unsafe());
 
 	if (!err && lender_bars_shared(lent, link))
 		dev_warn_ratelimited(&lent->dev, "shares a memory window with another lease: they are not isolated from each other (unsafe=1)\n");

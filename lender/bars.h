@@ -9,6 +9,7 @@ struct lender_bars;
 struct lender_dev;
 struct pci_dev;
 
+bool lender_unsafe(void);
 u32 lender_bar_flags(const struct pci_dev *pdev, int bar);
 int lender_bars_open(struct lender_dev *lent, struct devlend_link *link);
 int lender_bars_reopen(struct lender_dev *lent, const struct lender_bars *before);

@@ -9,12 +9,12 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/iommu.h>
 #include <linux/pci.h>
 #include <linux/string.h>
 
 #include <devlend/core.h>
 
+#include "iommu.h"
 #include "lend.h"
 
 static int check_refuse(struct pci_dev *pdev, int err, const char *why)
@@ -63,17 +63,6 @@ static bool check_is_held_by_vfio(struct pci_dev *pdev)
 	return held;
 }
 
-/* An IOMMU that translates would have to know the aperture: see Documentation/lender.rst. */
-static bool check_is_translated(struct pci_dev *pdev)
-{
-	struct iommu_domain *domain;
-
-	if (!device_iommu_mapped(&pdev->dev))
-		return false;
-	domain = iommu_get_domain_for_dev(&pdev->dev);
-	return !domain || domain->type != IOMMU_DOMAIN_IDENTITY;
-}
-
 /* First memory BAR that firmware or kernel gave no address; -1 = none */
 static int check_bar_without_address(struct pci_dev *pdev)
 {
@@ -94,7 +83,8 @@ static int check_bar_without_address(struct pci_dev *pdev)
  * @pdev: the device
  * @force: the operator vouches for a device that cannot be reset
  *
- * Context: process; takes the device's own lock for a moment.
+ * Context: process; takes the device's own lock, and those of its IOMMU group's others, for a
+ * moment.
  * Return: 0; else the errno for the writer of `lend`, after one log line.
  */
 int lender_may_lend(struct pci_dev *pdev, bool force)
@@ -117,9 +107,12 @@ int lender_may_lend(struct pci_dev *pdev, bool force)
 	if (check_bar_without_address(pdev) >= 0)
 		return check_refuse(pdev, -EOPNOTSUPP,
 				    "one of its BARs has no address; boot with pci=realloc");
-	if (check_is_translated(pdev))
-		return check_refuse(pdev, -EOPNOTSUPP,
-				    "this host's IOMMU translates for it, and would block what it writes to the borrower; boot with iommu=pt, or set its group's type to identity");
+	if (!lender_iommu_isolates_msi(pdev))
+		return check_refuse(pdev, -EPERM,
+				    "this host has an IOMMU but does not remap interrupts, so its borrower could send any; enable that in firmware and kernel, or load this module with unsafe=1");
+	if (!lender_iommu_isolates_group(pdev))
+		return check_refuse(pdev, -EBUSY,
+				    "another device of its IOMMU group has a driver on this host, or is lent, and nothing isolates the two; unbind or reclaim that one");
 	if (!pdev->reset_methods[0] && !force)
 		return check_refuse(pdev, -ENOTTY,
 				    "it has no way to be reset, so a borrower's work could leak to the next; add the word force if that does not matter");

@@ -18,6 +18,7 @@
 #include <linux/pci.h>
 
 #include "bars.h"
+#include "iommu.h"
 #include "lent.h"
 #include "quiesce.h"
 #include "trace.h"
@@ -34,9 +35,14 @@ static int driver_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	err = -EBUSY;
 	if (READ_ONCE(lent->state) != LENDER_TAKING)
 		goto put;
-	err = pci_enable_device(pdev);
+	/* what its driver left switched on must not go on in another domain */
+	pci_clear_master(pdev);
+	err = lender_iommu_attach(lent);
 	if (err)
 		goto put;
+	err = pci_enable_device(pdev);
+	if (err)
+		goto detach;
 	pci_clear_master(pdev);
 	pci_intx(pdev, 0);
 	err = pci_save_state(pdev);
@@ -56,6 +62,8 @@ static int driver_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	return 0;
 disable:
 	pci_disable_device(pdev);
+detach:
+	lender_iommu_detach(lent);
 put:
 	lender_put(lent);
 	return err;
@@ -83,6 +91,7 @@ static void driver_remove(struct pci_dev *pdev)
 	mutex_unlock(&lent->lock);
 	if (!orderly)
 		lender_quiesce_locked(lent);
+	lender_iommu_detach(lent);
 	pci_load_and_free_saved_state(pdev, &lent->saved);
 	if (pdev->state_saved)
 		pci_restore_state(pdev);

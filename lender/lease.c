@@ -10,10 +10,11 @@
  *           2   the borrower is told, where it does not know
  *           3   bus mastering off (verified), drained, interrupts off, reset, ready, restored;
  *               after an error, when the PCI core has done with it
- *           4   map list and link dropped; offered again, or quarantined
+ *           4   outbound mappings closed, where an IOMMU has them; map list and link dropped;
+ *               offered again, or quarantined
  *
- * Nothing opens the outbound way on this host for a lease (its windows are the borrower's to
- * close, after RETURN was answered), so it needs no closing here.
+ * Without an IOMMU nothing opens the outbound way on this host for a lease (its windows are the
+ * borrower's to close, after RETURN was answered), so it needs no closing here.
  *
  * Locks: lender_dev.lock protects the lease; it is dropped before the device's own lock is
  * taken (step 3) and before the peer is called (2). State returning keeps others away meanwhile.
@@ -23,6 +24,7 @@
 
 #include "atomic.h"
 #include "bars.h"
+#include "iommu.h"
 #include "lent.h"
 #include "quiesce.h"
 #include "trace.h"
@@ -162,6 +164,7 @@ static void lease_clear(struct lender_dev *lent, int err)
 {
 	struct devlend_link *link = lent->lease.link;
 
+	lender_iommu_unmap(lent);
 	memset(&lent->lease, 0, sizeof(lent->lease));
 	if (link) {
 		devlend_link_put(link);
@@ -398,8 +401,10 @@ void lender_leases_link_lost(struct devlend_link *link, bool ntb_gone)
 		mutex_lock(&lent->lock);
 		if (lent->lease.link == link) {
 			lender_lease_void(lent, LENDER_END_LINK);
-			if (ntb_gone)
+			if (ntb_gone) {
 				lender_bars_close(lent);
+				lender_iommu_unmap(lent);
+			}
 		}
 		mutex_unlock(&lent->lock);
 	}

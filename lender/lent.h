@@ -17,6 +17,7 @@
 #include "access.h"
 #include "atomic_check.h"
 #include "bdf.h"
+#include "iova.h"
 #include "lent_state.h"
 
 #define LENDER_DRIVER_NAME	"devlend_lender"
@@ -80,7 +81,7 @@ enum lender_end {
  * @offset: of the first byte from the start of the window
  * @length: bytes
  * @cpu_phys: of the first byte, inside the window's aperture
- * @lender_bus: the same as the lent device addresses it
+ * @lender_bus: the same as the lent device addresses it: an I/O address, where an IOMMU translates
  */
 struct lender_map {
 	u16 kind;
@@ -90,6 +91,20 @@ struct lender_map {
 	u64 length;
 	phys_addr_t cpu_phys;
 	u64 lender_bus;
+};
+
+/**
+ * struct lender_iommu - a lent device behind this host's IOMMU
+ * @group: its group, the DMA of which is ours; referenced. NULL = no IOMMU translates for it
+ * @domain: what is attached to @group; NULL where that is
+ * @maps: entries of @mapped that are used
+ * @mapped: what is in @domain
+ */
+struct lender_iommu {
+	struct iommu_group *group;
+	struct iommu_domain *domain;
+	unsigned int maps;
+	struct lender_iova_range mapped[DEVLEND_MAP_ENTRIES_MAX];
 };
 
 /**
@@ -161,6 +176,7 @@ struct lender_lease {
  * @registered: @dev is on the bus
  * @version: counts what peers are to be told
  * @lease: the lease
+ * @iommu: what an IOMMU lets it reach; group and domain from its binding to its unbinding
  * @leases: leases that have ended
  * @end_error: of the last lease's end: 0, or why the device is quarantined
  * @revoke: &enum devlend_revoke_reason of the reclaim, or of the loss of access, that is under
@@ -205,6 +221,7 @@ struct lender_dev {
 	bool registered;
 	u32 version;
 	struct lender_lease lease;
+	struct lender_iommu iommu;
 	unsigned int leases;
 	int end_error;
 	u32 revoke;

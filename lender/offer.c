@@ -11,6 +11,7 @@
  * lender_offers_push() may be called with lender_dev.lock held; the work takes that lock to
  * read a device, never across a call. offer_links_lock is a leaf.
  */
+#include <linux/iommu.h>
 #include <linux/kref.h>
 #include <linux/pci.h>
 #include <linux/slab.h>
@@ -18,6 +19,7 @@
 #include <linux/xarray.h>
 
 #include "bars.h"
+#include "iommu.h"
 #include "lent.h"
 #include "offer.h"
 
@@ -102,6 +104,11 @@ static void offer_fill(struct devlend_wire_offer *offer, const struct lender_dev
 	offer->msi_vectors = cpu_to_le16(offer_msi_vectors(pdev));
 	offer->msix_vectors = cpu_to_le16(offer_msix_vectors(pdev));
 	offer->mps = cpu_to_le16(pci_is_pcie(pdev) ? pcie_get_mps(pdev) : 0);
+	if (!lent->iommu.domain)
+		return;
+	offer->iommu_width = cpu_to_le16(lender_iommu_bits(lent));
+	offer->iommu_pgsizes = cpu_to_le64(lent->iommu.domain->pgsize_bitmap);
+	offer->isolation_group = cpu_to_le32(iommu_group_id(lent->iommu.group) + 1);
 }
 
 static int offer_call(struct offer_link *ol, u16 op, const void *data, size_t len)

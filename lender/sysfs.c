@@ -133,6 +133,18 @@ static ssize_t shared_show(struct device *dev, struct device_attribute *attr, ch
 }
 static DEVICE_ATTR_RO(shared);
 
+static ssize_t isolated_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct lender_dev *lent = to_lender_dev(dev);
+	bool isolated;
+
+	mutex_lock(&lent->lock);
+	isolated = lent->iommu.domain;
+	mutex_unlock(&lent->lock);
+	return sysfs_emit(buf, "%d\n", isolated);
+}
+static DEVICE_ATTR_RO(isolated);
+
 static ssize_t leases_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%u\n", READ_ONCE(to_lender_dev(dev)->leases));
@@ -257,6 +269,7 @@ static struct attribute *sysfs_lent_attrs[] = {
 	&dev_attr_peer.attr,
 	&dev_attr_link.attr,
 	&dev_attr_shared.attr,
+	&dev_attr_isolated.attr,
 	&dev_attr_leases.attr,
 	&dev_attr_allow.attr,
 	&dev_attr_visible.attr,

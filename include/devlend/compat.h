@@ -146,4 +146,31 @@ static inline int devlend_driver_override_set(struct pci_dev *pdev, const char *
 #endif
 }
 
+/* IOMMU domains: made for a device since they were made for a bus; NULL or an error for none. */
+#include <linux/iommu.h>
+#ifndef DEVLEND_HAVE_PAGING_DOMAIN_ALLOC
+#define iommu_paging_domain_alloc(dev)	iommu_domain_alloc((dev)->bus)
+#endif
+
+/* The argument for how to allocate, in place of a function that does so atomically. */
+static inline int devlend_iommu_map(struct iommu_domain *domain, unsigned long iova,
+				    phys_addr_t cpu_phys, size_t size, int prot)
+{
+#ifdef DEVLEND_HAVE_IOMMU_MAP_ATOMIC
+	return iommu_map(domain, iova, cpu_phys, size, prot);
+#else
+	return iommu_map(domain, iova, cpu_phys, size, prot, GFP_KERNEL);
+#endif
+}
+
+/* Can no device of the group send interrupts that were not given to it? */
+static inline bool devlend_isolated_msi(struct device *dev, struct iommu_group *group)
+{
+#ifdef DEVLEND_HAVE_ISOLATED_MSI
+	return iommu_group_has_isolated_msi(group);
+#else
+	return device_iommu_capable(dev, IOMMU_CAP_INTR_REMAP) || irq_domain_check_msi_remap();
+#endif
+}
+
 #endif /* DEVLEND_COMPAT_H */

@@ -329,7 +329,7 @@ enum devlend_offer_state {
  * @mps: maximum payload size in force for the device, bytes
  * @iommu_width: address bits of the owner's IOMMU for the device; 0 = no IOMMU
  * @iommu_pgsizes: page sizes of the same, as a bit mask
- * @isolation_group: group id there; 0 = none
+ * @isolation_group: the number of its group there, plus 1; 0 = none
  * @p2p_clique: devices with the same non-zero number reach each other
  * @reserved: 0
  */

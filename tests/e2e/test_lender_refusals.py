@@ -13,7 +13,7 @@ import pytest
 import lending
 from rig import Nvme
 
-# with an IOMMU, since vfio wants one; it translates nothing, else nothing could be lent
+# with an IOMMU, since vfio wants one; by default it translates nothing
 PAIR = lending.options(devices=[Nvme(size=8 << 20)], lender_iommu=True, lender_append="iommu=pt")
 LEND = f"{lending.DRIVER}/lend"
 SLEEP = "/sys/power/state"

@@ -18,9 +18,13 @@
  *              mapped for its half of the transfer only
  *   streamed   CPU physical address and DMA address of the last such page that the device read,
  *              then of the one that it wrote
+ *   poke       write an address: the device writes 64 bytes of 0xa5 there, whether or not anybody
+ *              mapped it, and says that it did
+ *   first      the first bytes of the first buffer
  *
- * Used by tests/e2e/test_msi.py and test_bounce.py. Context: process; one mutex, which serialises
- * writes. The interrupt handler shares with them only what is atomic, and a completion.
+ * Used by tests/e2e/test_msi.py, test_bounce.py and test_iommu_lender.py. Context: process; one
+ * mutex, which serialises writes. The interrupt handler shares with them only what is atomic, and
+ * a completion.
  */
 #include <linux/completion.h>
 #include <linux/dma-mapping.h>
@@ -48,6 +52,9 @@
 #define EDU_BUFFER		0x40000
 #define EDU_BUFFER_SIZE		4096
 #define EDU_STATUS_DMA		BIT(8)
+/* what "poke" writes, and how much of it */
+#define EDU_POKE		0xa5
+#define EDU_POKE_SIZE		64
 #define EDU_STATUS_RAISED	BIT(0)
 
 /* an emulator on busy cores stalls for seconds */
@@ -226,6 +233,33 @@ static ssize_t streamed_show(struct device *dev, struct device_attribute *attr, 
 }
 static DEVICE_ATTR_RO(streamed);
 
+static ssize_t poke_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			  size_t count)
+{
+	struct edu *edu = dev_get_drvdata(dev);
+	u64 addr;
+	int err = kstrtou64(buf, 0, &addr);
+
+	if (err)
+		return err;
+	mutex_lock(&edu->lock);
+	memset(edu->buffer[1], EDU_POKE, EDU_POKE_SIZE);
+	err = edu_move(edu, edu->dma[1], EDU_BUFFER, EDU_POKE_SIZE, 0);
+	if (!err)
+		err = edu_move(edu, EDU_BUFFER, addr, EDU_POKE_SIZE, EDU_DMA_TO_HOST);
+	mutex_unlock(&edu->lock);
+	return err ?: count;
+}
+static DEVICE_ATTR_WO(poke);
+
+static ssize_t first_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct edu *edu = dev_get_drvdata(dev);
+
+	return sysfs_emit(buf, "%*phN\n", 8, edu->buffer[0]);
+}
+static DEVICE_ATTR_RO(first);
+
 static ssize_t handled_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct edu *edu = dev_get_drvdata(dev);
@@ -256,6 +290,8 @@ static struct attribute *edu_attrs[] = {
 	&dev_attr_buffer.attr,
 	&dev_attr_stream.attr,
 	&dev_attr_streamed.attr,
+	&dev_attr_poke.attr,
+	&dev_attr_first.attr,
 	&dev_attr_handled.attr,
 	&dev_attr_spurious.attr,
 	&dev_attr_lost.attr,
