@@ -21,8 +21,8 @@ from hostile.attacks import Attacks, spoil
 from hostile.channel import Channel, SessionEnded
 from hostile.lies import ATTACHES, CONFIGS, GRANTS
 from hostile.roles import Borrower, Lender
+from leaks import scan_for_leaks
 from rig import Nvme
-from test_checking import scan_for_leaks
 
 SEED = int(os.environ.get("DEVLEND_SEED", "1"))
 MESSAGES = int(os.environ.get("DEVLEND_MESSAGES", "2500"))
