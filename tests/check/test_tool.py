@@ -1,147 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The devlend tool on fake hosts (fake_host.py), built with the address and undefined-behaviour sanitizers.
+"""The devlend tool on fake hosts: what it writes, says and answers.
 
-What it writes, says and answers: to programs as tools/devlend/schema.json has it, to people one line for
-each mistake. That the kernel does as the fakes do is shown by tests/e2e/test_devlend.py.
+To programs as tools/devlend/schema.json has it, to people one line for each mistake. That the kernel does as
+the fakes do is shown by tests/e2e/test_devlend.py.
 """
 
-import errno
-import functools
 import json
 import os
-import subprocess
-import tempfile
 import threading
-import time
-from pathlib import Path
 
 import jsonschema
 import pytest
-from rig import paths
 
 from fake_host import BUS, DRIVER, E1000E, PEER, FakeHost
+from tool_host import (BUSY, CARD, DRIVE, FAILED, IMPOSSIBLE, LINK, MODULES, NOT_FOUND, OFFERED, OK, REASONS, RIGHTS,
+                       TIMEOUT, USAGE, Running, built, devlend, document, fail_with, hold, host, mounted, schema)
 
-TOOL = paths.TOP / "tools/devlend"
-BINARY = paths.BUILD / "tool/devlend-san"
-SHIM = paths.BUILD / "tool/fake_kernel.so"
-DRIVE = "0000:00:06.0"
-CARD = "0000:00:07.0"
-OFFERED = "0000:3b:00.0"
-OK, FAILED, USAGE, MODULES, NOT_FOUND, RIGHTS, BUSY, LINK, TIMEOUT, IMPOSSIBLE = range(10)
-REASONS = ("ok", "failed", "usage", "modules", "not-found", "rights", "busy", "link", "timeout", "impossible")
-
-
-@pytest.fixture(scope="session", autouse=True)
-def built():
-    """The tool, and what stands between it and the fake kernel."""
-    subprocess.run(["make", "-s", "-C", TOOL, "ASAN=1"], check=True)
-    subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", SHIM,
-                    paths.TOP / "tests/check/fake_kernel.c", "-ldl"], check=True)
-
-
-@pytest.fixture
-def host():
-    """A host with the modules loaded, a drive and a card; another user than root can look at it."""
-    with tempfile.TemporaryDirectory(prefix="devlend-tool-") as root:
-        Path(root).chmod(0o755)
-        fake = FakeHost(Path(root) / "host").modules()
-        fake.drive(DRIVE)
-        fake.card(CARD)
-        yield fake
-
-
-class Said:
-    """What a run of the tool left."""
-
-    def __init__(self, done):
-        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
-
-    @property
-    def line(self):
-        """The one line of a refusal."""
-        lines = self.err.splitlines()
-        assert len(lines) == 1 and lines[0].startswith("devlend: "), self.err
-        assert not self.out
-        return lines[0]
-
-
-@functools.cache
-def preloaded():
-    """The sanitizer comes first: it says so itself."""
-    asan = subprocess.run(["gcc", "-print-file-name=libasan.so"], check=True, capture_output=True, text=True).stdout
-    return f"{asan.strip()} {SHIM}"
-
-
-def environment(host):
-    """That of the tool on a fake host."""
-    return dict(os.environ, DEVLEND_SYSROOT=str(host.root), LD_PRELOAD=preloaded(),
-                ASAN_OPTIONS="exitcode=99", UBSAN_OPTIONS="exitcode=99:halt_on_error=1", LC_ALL="C")
-
-
-def devlend(host, *argv, **options):
-    """Run the tool."""
-    done = subprocess.run([str(BINARY), *argv], env=environment(host), capture_output=True, text=True, check=False,
-                          timeout=60, stdin=subprocess.DEVNULL, **options)
-    assert done.returncode != 99 and "Sanitizer" not in done.stderr, done.stderr
-    return Said(done)
-
-
-class Running:
-    """The tool at work: what it waits for is heard, and then changed."""
-
-    def __init__(self, host, *argv):
-        self.process = subprocess.Popen([str(BINARY), *argv], env=environment(host), stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.heard = ""
-
-    def hear(self, text):
-        """Until it says so on stderr."""
-        while text not in self.heard:
-            line = self.process.stderr.readline()
-            assert line, f"no {text!r} in {self.heard}"
-            self.heard += line
-
-    def end(self):
-        """Its end, as devlend() gives it."""
-        out, err = self.process.communicate(timeout=60)
-        return Said(subprocess.CompletedProcess([], self.process.returncode, out, self.heard + err))
-
-
-def hold(host, path):
-    """Have writes to a file block; returns a function that waits until one does, acts, and lets it go on."""
-    held, begun = host.put(f"{path}.hold", ""), host.root / f"{path}.begun"
-
-    def let_go(act):
-        end = time.monotonic() + 30
-        while not begun.exists():
-            assert time.monotonic() < end
-            time.sleep(0.02)
-        act()
-        held.unlink()
-    return let_go
-
-
-def schema():
-    """The schema of all documents."""
-    return json.loads((TOOL / "schema.json").read_text())
-
-
-def document(host, *argv, **options):
-    """Run the tool with --json: (status, document that fits the schema)."""
-    said = devlend(host, *argv, "--json", **options)
-    assert not said.err
-    made = json.loads(said.out)
-    jsonschema.validate(made, schema())
-    assert made["command"] == argv[0]
-    return said.status, made
-
-
-def fail_with(host, path, code, log=""):
-    """Have the next writes to a file fail."""
-    host.put(f"{path}.errno", str(getattr(errno, code)))
-    if log:
-        host.put(f"{path}.log", log)
-
+__all__ = ["built", "host"]	# fixtures
 
 # The command line
 
@@ -302,10 +177,6 @@ def test_lend_what_is_not_there(host):
     host.lent(DRIVE)
     said = devlend(host, "lend", DRIVE)
     assert said.status == BUSY and "already lent" in said.line
-
-
-def mounted(host):
-    host.put("proc/self/mountinfo", "36 22 259:1 / /srv/my\\040data rw shared:1 - ext4 /dev/nvme0n1p1 rw\n")
 
 
 def mounted_elsewhere(host):
@@ -612,91 +483,3 @@ def test_lspci(host):
     host.remove(f"{lent}/config")
     said = devlend(host, "lspci", DRIVE)
     assert said.status == FAILED and "one version" in said.line
-
-
-# --wait
-
-
-def test_wait_for_unmount(host):
-    """It says once what it waits for, and goes on when that is over."""
-    mounted(host)
-    tool = Running(host, "lend", "--wait=60", DRIVE)
-    tool.hear("waiting")
-    host.put("proc/self/mountinfo", "")
-    said = tool.end()
-    assert said.status == OK
-    assert [line for line in said.err.splitlines() if "waiting: nvme0n1p1 is mounted" in line] == said.err.splitlines()
-    assert len(said.err.splitlines()) == 1
-    assert host.read(f"{DRIVER}/lend") == DRIVE
-
-
-def test_wait_in_vain(host):
-    mounted(host)
-    said = devlend(host, "lend", "--wait=1", DRIVE)
-    assert said.status == TIMEOUT and "not within 1 s: nvme0n1p1 is mounted" in said.err
-    assert host.read(f"{DRIVER}/lend") == ""
-
-
-def test_no_wait_for_what_time_does_not_change(host):
-    start = time.monotonic()
-    assert devlend(host, "lend", "--wait=30", "0000:00:20.0").status == USAGE
-    host.link()
-    host.offer(state="quarantined")
-    assert devlend(host, "borrow", "--wait=30", OFFERED).status == IMPOSSIBLE
-    assert time.monotonic() - start < 25
-
-
-def test_wait_for_offer_and_disk(host):
-    """The link, then the offer, then the lease, then the disk."""
-    tool = Running(host, "borrow", "--wait=60", OFFERED)
-    tool.hear("no NTB")
-    link = host.link()
-    tool.hear("no such offer")
-    path = f"{link}/offer-4c4c4544-{OFFERED}"
-    let_go = hold(host, f"{path}/borrow")
-    offer = host.offer(link=link)
-    let_go(lambda: host.lease(offer, disk=None))
-    tool.hear("shows no disk yet")
-    host.block("sys/devices/devlend-leases/lease-8000/pci8000:00/8000:00:00.0/nvme/nvme1", "nvme1n1", "259:8")
-    said = tool.end()
-    assert (said.status, said.out) == (OK, f"{OFFERED}: borrowed as 8000:00:00.0, driver nvme, /dev/nvme1n1\n")
-
-
-def test_kernel_takes_too_long(host):
-    """The writer is ended, and it is said that the kernel goes on."""
-    hold(host, f"{DRIVER}/lend")
-    said = devlend(host, "lend", "--wait=1", DRIVE)
-    assert said.status == TIMEOUT and "the kernel goes on" in said.err and "lending" in said.err
-
-
-# The schema
-
-
-def objects(node):
-    """All schemas of objects below a node."""
-    if isinstance(node, dict):
-        if "properties" in node:
-            yield node
-        for value in node.values():
-            yield from objects(value)
-    elif isinstance(node, list):
-        for value in node:
-            yield from objects(value)
-
-
-def test_schema_is_complete():
-    """Each property is described, and no other is allowed."""
-    jsonschema.Draft7Validator.check_schema(schema())
-    for one in objects(schema()):
-        assert one.get("additionalProperties") is False, one
-        for name, value in one["properties"].items():
-            assert "description" in value or "$ref" in value or "const" in value, name
-
-
-def test_schema_refuses(host):
-    """It is not one that everything fits."""
-    status, made = document(host, "list")
-    assert status == OK
-    for change in ({"lent": 1}, {"more": []}, {"schema": 2}, {"command": "frob"}):
-        with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate({**made, **change}, schema())

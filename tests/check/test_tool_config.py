@@ -9,7 +9,7 @@ import time
 import pytest
 
 from fake_host import BUS, DRIVER, PEER
-from test_tool import (BUSY, CARD, DRIVE, IMPOSSIBLE, MODULES, NOT_FOUND, OFFERED, OK, USAGE, Running, built, devlend,
+from tool_host import (BUSY, CARD, DRIVE, IMPOSSIBLE, MODULES, NOT_FOUND, OFFERED, OK, USAGE, Running, built, devlend,
                        document, hold, host)
 
 __all__ = ["built", "host"]	# fixtures

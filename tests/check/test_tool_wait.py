@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The devlend tool on fake hosts: --wait, for what it waits and for what not."""
+
+import time
+
+from fake_host import DRIVER
+from tool_host import DRIVE, IMPOSSIBLE, OFFERED, OK, TIMEOUT, USAGE, Running, built, devlend, hold, host, mounted
+
+__all__ = ["built", "host"]	# fixtures
+
+
+def test_wait_for_unmount(host):
+    """It says once what it waits for, and goes on when that is over."""
+    mounted(host)
+    tool = Running(host, "lend", "--wait=60", DRIVE)
+    tool.hear("waiting")
+    host.put("proc/self/mountinfo", "")
+    said = tool.end()
+    assert said.status == OK
+    assert [line for line in said.err.splitlines() if "waiting: nvme0n1p1 is mounted" in line] == said.err.splitlines()
+    assert len(said.err.splitlines()) == 1
+    assert host.read(f"{DRIVER}/lend") == DRIVE
+
+
+def test_wait_in_vain(host):
+    mounted(host)
+    said = devlend(host, "lend", "--wait=1", DRIVE)
+    assert said.status == TIMEOUT and "not within 1 s: nvme0n1p1 is mounted" in said.err
+    assert host.read(f"{DRIVER}/lend") == ""
+
+
+def test_no_wait_for_what_time_does_not_change(host):
+    start = time.monotonic()
+    assert devlend(host, "lend", "--wait=30", "0000:00:20.0").status == USAGE
+    host.link()
+    host.offer(state="quarantined")
+    assert devlend(host, "borrow", "--wait=30", OFFERED).status == IMPOSSIBLE
+    assert time.monotonic() - start < 25
+
+
+def test_wait_for_offer_and_disk(host):
+    """The link, then the offer, then the lease, then the disk."""
+    tool = Running(host, "borrow", "--wait=60", OFFERED)
+    tool.hear("no NTB")
+    link = host.link()
+    tool.hear("no such offer")
+    path = f"{link}/offer-4c4c4544-{OFFERED}"
+    let_go = hold(host, f"{path}/borrow")
+    offer = host.offer(link=link)
+    let_go(lambda: host.lease(offer, disk=None))
+    tool.hear("shows no disk yet")
+    host.block("sys/devices/devlend-leases/lease-8000/pci8000:00/8000:00:00.0/nvme/nvme1", "nvme1n1", "259:8")
+    said = tool.end()
+    assert (said.status, said.out) == (OK, f"{OFFERED}: borrowed as 8000:00:00.0, driver nvme, /dev/nvme1n1\n")
+
+
+def test_kernel_takes_too_long(host):
+    """The writer is ended, and it is said that the kernel goes on."""
+    hold(host, f"{DRIVER}/lend")
+    said = devlend(host, "lend", "--wait=1", DRIVE)
+    assert said.status == TIMEOUT and "the kernel goes on" in said.err and "lending" in said.err
+
+
