@@ -5,6 +5,7 @@ Each waits for the state that the kernel reports, never for a time. A step that 
 with the errno and the end of that guest's kernel log.
 """
 
+import contextlib
 import errno
 import hashlib
 import random
@@ -189,3 +190,16 @@ def take_down(pair, bdf):
     reclaim(pair.lender, bdf)
     if driver_of(pair.lender, bdf) != "nvme":
         raise StepFailed(f"{bdf} is with {driver_of(pair.lender, bdf)} after reclaim")
+
+
+@contextlib.contextmanager
+def borrowed_edu(pair, bdf):
+    """Lend and borrow an edu, which has no reset: its lease. A test loads rig_edu for it, or not."""
+    ready(pair)
+    lend(pair.lender, bdf, force=True)
+    lease = borrow(pair.borrower, wait_offer(pair.borrower, bdf))
+    yield lease
+    pair.borrower.run("modprobe -r rig_edu")
+    give_back(pair.borrower, lease)
+    wait_state(pair.lender, f"lent-{bdf}", "offered")
+    reclaim(pair.lender, bdf)

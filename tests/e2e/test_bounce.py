@@ -94,15 +94,9 @@ def test_a_drive_is_bounced(pair, record_property):
 @pytest.fixture
 def edu(pair):
     """(guest, folder of the borrowed edu with its driver)."""
-    lending.ready(pair)
-    lending.lend(pair.lender, EDU_BDF, force=True)
-    lease = lending.borrow(pair.borrower, lending.wait_offer(pair.borrower, EDU_BDF))
-    pair.borrower.modprobe("rig_edu")
-    yield pair.borrower, f"/sys/bus/pci/devices/{lending.shadow_of(pair.borrower, lease)}"
-    pair.borrower.run("rmmod rig_edu", check=False)
-    lending.give_back(pair.borrower, lease)
-    lending.wait_state(pair.lender, f"lent-{EDU_BDF}", "offered")
-    lending.reclaim(pair.lender, EDU_BDF)
+    with lending.borrowed_edu(pair, EDU_BDF) as lease:
+        pair.borrower.modprobe("rig_edu")
+        yield pair.borrower, f"/sys/bus/pci/devices/{lending.shadow_of(pair.borrower, lease)}"
 
 
 def test_what_crosses_is_the_bounce_buffer(pair, edu):

@@ -57,15 +57,9 @@ def aperture(guest):
 @pytest.fixture
 def edu(pair):
     """A lent and borrowed edu with a driver that knows 32 bits: (pair, its folder on the borrower)."""
-    lending.ready(pair)
-    lending.lend(pair.lender, EDU, force=True)
-    lease = lending.borrow(pair.borrower, lending.wait_offer(pair.borrower, EDU))
-    pair.borrower.run("modprobe rig_edu dma_bits=32")
-    yield pair, f"/sys/bus/pci/devices/{lending.shadow_of(pair.borrower, lease)}"
-    pair.borrower.run("rmmod rig_edu")
-    lending.give_back(pair.borrower, lease)
-    lending.wait_state(pair.lender, f"lent-{EDU}", "offered")
-    lending.reclaim(pair.lender, EDU)
+    with lending.borrowed_edu(pair, EDU) as lease:
+        pair.borrower.run("modprobe rig_edu dma_bits=32")
+        yield pair, f"/sys/bus/pci/devices/{lending.shadow_of(pair.borrower, lease)}"
 
 
 def test_drive(pair):

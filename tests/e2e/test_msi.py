@@ -45,14 +45,8 @@ class Edu:
 @pytest.fixture
 def shadow(pair):
     """A borrowed edu without driver; (pair, lease)."""
-    lending.ready(pair)
-    lending.lend(pair.lender, DEVICE_BDF, force=True)
-    lease = lending.borrow(pair.borrower, lending.wait_offer(pair.borrower, DEVICE_BDF))
-    yield pair, lease
-    pair.borrower.run("rmmod rig_edu", check=False)
-    lending.give_back(pair.borrower, lease)
-    lending.wait_state(pair.lender, f"lent-{DEVICE_BDF}", "offered")
-    lending.reclaim(pair.lender, DEVICE_BDF)
+    with lending.borrowed_edu(pair, DEVICE_BDF) as lease:
+        yield pair, lease
 
 
 @pytest.fixture

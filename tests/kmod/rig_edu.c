@@ -134,17 +134,25 @@ static int edu_move(struct edu *edu, u64 src, u64 dst, unsigned int bytes, u32 c
 	return edu_await(edu, EDU_DMA_TIMEOUT_MS) ? 0 : -ETIMEDOUT;
 }
 
+/* How much is to be moved: 1 to %EDU_BUFFER_SIZE bytes. */
+static int edu_parse_bytes(const char *buf, unsigned int *bytes)
+{
+	int err = kstrtouint(buf, 0, bytes);
+
+	if (err)
+		return err;
+	return !*bytes || *bytes > EDU_BUFFER_SIZE ? -EINVAL : 0;
+}
+
 static ssize_t transfer_store(struct device *dev, struct device_attribute *attr, const char *buf,
 			      size_t count)
 {
 	struct edu *edu = dev_get_drvdata(dev);
 	unsigned int bytes;
-	int err = kstrtouint(buf, 0, &bytes);
+	int err = edu_parse_bytes(buf, &bytes);
 
 	if (err)
 		return err;
-	if (!bytes || bytes > EDU_BUFFER_SIZE)
-		return -EINVAL;
 	mutex_lock(&edu->lock);
 	get_random_bytes(edu->buffer[0], bytes);
 	memset(edu->buffer[1], 0, EDU_BUFFER_SIZE);
@@ -194,12 +202,10 @@ static ssize_t stream_store(struct device *dev, struct device_attribute *attr, c
 	struct edu *edu = dev_get_drvdata(dev);
 	struct page *from, *to;
 	unsigned int bytes;
-	int err = kstrtouint(buf, 0, &bytes);
+	int err = edu_parse_bytes(buf, &bytes);
 
 	if (err)
 		return err;
-	if (!bytes || bytes > EDU_BUFFER_SIZE)
-		return -EINVAL;
 	from = alloc_page(GFP_KERNEL);
 	to = alloc_page(GFP_KERNEL | __GFP_ZERO);
 	err = -ENOMEM;
