@@ -68,8 +68,8 @@ class FakeHost:
     def link(self, state="up", peer=PEER, name="link0", ntb="0000:00:05.0"):
         """A link, below its NTB."""
         folder = f"sys/devices/pci0000:00/{ntb}/{ntb}/{name}"
-        self.attributes(folder, state=state, words=8, beat_timeout_ms=3000, calls_sent=12, calls_received=5,
-                        atomic_sent=2, atomic_received=1, frames_rejected=0, epoch="01020304")
+        self.attributes(folder, state=state, words=8, beat_timeout_ms=3000, atomic_timeout_ms=1000,
+                        calls_sent=12, calls_received=5, atomic_sent=2, atomic_received=1, frames_rejected=0, epoch="01020304")
         if state == "up":
             self.attributes(folder, peer_host=peer)
         self.link_to(f"{BUS}/{name}", folder)
@@ -125,7 +125,7 @@ class FakeHost:
         """A device that this host lends."""
         folder = f"sys/devices/pci0000:00/{bdf}/lent-{bdf}"
         self.attributes(folder, state=state, bdf=bdf, generation=3, driver_name=driver, resettable=1, peer=peer,
-                        link="link0" if peer else "", leases=2)
+                        link="link0" if peer else "", leases=2, isolated=1)
         self.link_to(f"{BUS}/lent-{bdf}", folder)
         return folder
 

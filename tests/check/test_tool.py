@@ -423,9 +423,29 @@ def test_show(host):
                  "offer-4c4c4544-0000:3b:00.0: lent", "BAR            0: 16384 bytes"):
         assert text in out, text
     host.lent(DRIVE, "borrowed", PEER)
-    assert "0000:00:06.0: lent, borrowed" in devlend(host, "show", "00:06.0").out
+    out = devlend(host, "show", "00:06.0").out
+    assert "0000:00:06.0: lent, borrowed" in out and "its borrower's memory, and nothing here" in out
+    assert "and 1000 ms without an answer" in devlend(host, "show", "link0").out
+    assert document(host, "show", "link0")[1]["things"][0]["link"]["atomic_timeout_ms"] == 1000
     said = devlend(host, "show", "00:1e.0")
     assert said.status == NOT_FOUND and "no such link" in said.line
+
+
+def test_isolated(host):
+    """Whether a lent device reaches this host: list, show and lspci tell it, or that they do not know."""
+    folder = host.lent(DRIVE, "borrowed", PEER)
+    host.put(f"{folder}/config", "c" * 64)
+    for value, known, listed, shown in (("1", True, " yes ", "nothing here"), ("0", False, " no ", "all of this host"),
+                                        (None, None, "     ", "")):
+        host.remove(f"{folder}/isolated")
+        if value:
+            host.put(f"{folder}/isolated", f"{value}\n")
+        assert listed in devlend(host, "list").out.splitlines()[1], value
+        out = devlend(host, "show", DRIVE).out
+        assert shown in out and bool(shown) == ("reaches" in out), value
+        assert document(host, "list")[1]["lent"][0]["isolated"] is known
+        assert document(host, "show", DRIVE)[1]["things"][0]["lent"]["isolated"] is known
+        assert document(host, "lspci", DRIVE)[1]["isolated"] is known
 
 
 def test_status(host):
@@ -476,6 +496,7 @@ def test_lspci(host):
     for argv, view, byte in ((("00:06.0",), "borrower", 1), (("--raw", DRIVE), "raw", 2), (("8000",), "shadow", 3)):
         status, made = document(host, "lspci", *argv)
         assert (status, made["view"], made["config"]) == (OK, view, f"{byte:02x}" * 64)
+        assert made["isolated"] is (None if view == "shadow" else True)
     for argv, status, text in (((name,), IMPOSSIBLE, "when it is borrowed"), ((CARD,), NOT_FOUND, "neither lent"),
                                (("--raw", "8000"), IMPOSSIBLE, "lspci --raw there"), ((), USAGE, "one device")):
         said = devlend(host, "lspci", *argv)

@@ -119,6 +119,8 @@ def test_from_lend_to_reclaim(ready):
     show_config(lender, borrower, bdf, lease)
     lent = devlend(lender, "list", "--filter", "class=0108")[1]["lent"][0]
     assert abs(lent["since"] - int(lender.text("date +%s"))) < 300
+    assert lent["isolated"] is False and devlend(borrower, "list")[1]["lent"] == []
+    assert devlend(lender, "show", "link0")[1]["things"][0]["link"]["atomic_timeout_ms"] == 1000
     assert (lent["state"], lent["peer"][:8]) == ("borrowed", lender.read(f"{lending.BUS}/link0/peer_host")[:8])
     assert "return it there" in one(lender, "reclaim", bdf, status=BUSY)
 

@@ -31,6 +31,7 @@ bool lent_read(struct lent *lent, const char *bdf)
 	lent->generation = sys_number(-1, "%s/generation", dir);
 	lent->leases = sys_number(-1, "%s/leases", dir);
 	lent->resettable = sys_number(1, "%s/resettable", dir);
+	lent->isolated = sys_number(-1, "%s/isolated", dir);
 	lent->since = sys_number(-1, "%s/since", dir);
 	pcidev_ids(&lent->ids, bdf);
 	return true;
@@ -58,6 +59,12 @@ void lents_free(struct lents *lents)
 	free(lents->lent);
 }
 
+/* Whether a lent device reaches its borrower only; null where that is not known. */
+struct json_object *lent_isolated_json(const struct lent *lent)
+{
+	return lent->isolated < 0 ? NULL : json_object_new_boolean(lent->isolated);
+}
+
 struct json_object *lent_json(const struct lent *lent)
 {
 	struct json_object *o = json_object_new_object();
@@ -70,6 +77,7 @@ struct json_object *lent_json(const struct lent *lent)
 	json_number(o, "generation", lent->generation);
 	json_number(o, "leases", lent->leases);
 	json_object_object_add(o, "resettable", json_object_new_boolean(lent->resettable));
+	json_object_object_add(o, "isolated", lent_isolated_json(lent));
 	json_number(o, "since", lent->since);
 	json_ids(o, &lent->ids);
 	return o;

@@ -19,6 +19,7 @@
  * @generation: how often it was lent
  * @leases: leases that have ended
  * @resettable: false for one that was lent by force
+ * @isolated: 1: it reaches its borrower only; 0: all of this host, too; -1 = unknown
  * @since: when the lease began, seconds since 1970; -1 = unknown, or no lease
  * @ids: what it is
  */
@@ -31,6 +32,7 @@ struct lent {
 	long long generation;
 	long long leases;
 	bool resettable;
+	int isolated;
 	long long since;
 	struct pci_ids ids;
 };
@@ -44,6 +46,7 @@ struct lents {
 void lents_read(struct lents *lents);
 void lents_free(struct lents *lents);
 bool lent_read(struct lent *lent, const char *bdf);
+struct json_object *lent_isolated_json(const struct lent *lent);
 struct json_object *lent_json(const struct lent *lent);
 int lender_loaded(struct why *why);
 

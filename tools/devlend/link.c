@@ -18,6 +18,7 @@ static void link_read(struct link *link, const char *name)
 	sys_read(link->peer, sizeof(link->peer), "%s/peer_host", dir);
 	link->words = sys_number(-1, "%s/words", dir);
 	link->beat_timeout_ms = sys_number(-1, "%s/beat_timeout_ms", dir);
+	link->atomic_timeout_ms = sys_number(-1, "%s/atomic_timeout_ms", dir);
 	link->calls_sent = sys_number(-1, "%s/calls_sent", dir);
 	link->calls_received = sys_number(-1, "%s/calls_received", dir);
 	link->atomic_sent = sys_number(-1, "%s/atomic_sent", dir);
@@ -123,6 +124,7 @@ struct json_object *link_json(const struct link *link)
 	json_text(o, "ntb", link->ntb);
 	json_number(o, "words", link->words);
 	json_number(o, "beat_timeout_ms", link->beat_timeout_ms);
+	json_number(o, "atomic_timeout_ms", link->atomic_timeout_ms);
 	json_number(o, "calls_sent", link->calls_sent);
 	json_number(o, "calls_received", link->calls_received);
 	json_number(o, "atomic_sent", link->atomic_sent);

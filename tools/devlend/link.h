@@ -16,6 +16,7 @@
  * @ntb: address of the NTB function; "" = unknown
  * @words: scratchpad words in each direction; -1 = unknown
  * @beat_timeout_ms: after so long a silence the peer is dead
+ * @atomic_timeout_ms: ... and after so long without an answer to an atomic operation
  * @calls_sent: requests since the link was made
  * @calls_received: the peer's
  * @atomic_sent: atomic operations since the link was made
@@ -28,7 +29,7 @@ struct link {
 	char peer[40];
 	char ntb[PCIADDR_MAX];
 	long long words;
-	long long beat_timeout_ms;
+	long long beat_timeout_ms, atomic_timeout_ms;
 	long long calls_sent, calls_received, atomic_sent, atomic_received, frames_rejected;
 };
 

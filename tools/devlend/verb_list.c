@@ -44,7 +44,7 @@ static void list_lent(const struct filter *filter, struct json_object *o)
 	struct table table;
 	size_t i;
 
-	table_init(&table, 5, "LENT", "STATE", "PEER", "SINCE", "DEVICE");
+	table_init(&table, 6, "LENT", "STATE", "PEER", "SINCE", "ISOLATED", "DEVICE");
 	lents_read(&lents);
 	for (i = 0; i < lents.count; i++) {
 		const struct lent *lent = &lents.lent[i];
@@ -55,7 +55,8 @@ static void list_lent(const struct filter *filter, struct json_object *o)
 		json_object_array_add(list, lent_json(lent));
 		pci_device_name(name, sizeof(name), &lent->ids);
 		table_row(&table, lent->bdf, lent->state, host(lent->peer, peer, sizeof(peer)),
-			  age(lent->since, since, sizeof(since)), name);
+			  age(lent->since, since, sizeof(since)),
+			  lent->isolated < 0 ? "" : lent->isolated ? "yes" : "no", name);
 	}
 	lents_free(&lents);
 	if (!o && table.rows > 1)

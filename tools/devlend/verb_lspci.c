@@ -21,10 +21,11 @@
 
 #define CONFIG_MAX	4096
 
-/* A config space, and whose it is. */
+/* A config space, and whose it is: @lent is filled in where it is lent. */
 struct config {
 	char bdf[PCIADDR_MAX];
 	const char *view;
+	struct lent lent;
 	char path[PATH_MAX];
 	unsigned char byte[CONFIG_MAX];
 	ssize_t len;
@@ -62,9 +63,7 @@ static bool is_offer(const char *word)
 /* Where the config space is that is meant. */
 static int find(const char *word, const struct options *opt, struct config *config, struct why *why)
 {
-	struct lent lent;
-
-	if (pciaddr_parse(word, config->bdf) && lent_read(&lent, config->bdf)) {
+	if (pciaddr_parse(word, config->bdf) && lent_read(&config->lent, config->bdf)) {
 		config->view = opt->raw ? "raw" : "borrower";
 		if (opt->raw)
 			snprintf(config->path, sizeof(config->path), SYS_PCI "/%s/config",
@@ -74,6 +73,7 @@ static int find(const char *word, const struct options *opt, struct config *conf
 				 config->bdf);
 		return TOOL_OK;
 	}
+	config->lent.isolated = -1;
 	if (of_lease(word, config)) {
 		if (opt->raw)
 			return why_not(why, TOOL_IMPOSSIBLE,
@@ -119,6 +119,7 @@ static void print_json(const struct verb *verb, const struct config *config)
 		sprintf(hex + 2 * i, "%02x", config->byte[i]);
 	json_text(o, "device", config->bdf);
 	json_text(o, "view", config->view);
+	json_object_object_add(o, "isolated", lent_isolated_json(&config->lent));
 	json_text(o, "config", hex);
 	json_print(o);
 }

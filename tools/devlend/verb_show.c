@@ -81,6 +81,7 @@ static struct json_object *show_link(const struct link *link, bool json)
 		field("NTB", "%s, %lld scratchpad words each way", or_none(link->ntb),
 		      link->words);
 		field("beat", "peer is dead after %lld ms of silence", link->beat_timeout_ms);
+		field("atomic", "... and %lld ms without an answer", link->atomic_timeout_ms);
 		field("calls", "%lld sent, %lld received; atomic %lld sent, %lld received",
 		      link->calls_sent, link->calls_received, link->atomic_sent,
 		      link->atomic_received);
@@ -111,6 +112,9 @@ static struct json_object *show_lent(const struct lent *lent, bool json)
 		field("leases", "%lld ended; lent %lld times", lent->leases, lent->generation);
 		if (!lent->resettable)
 			field("reset", "not possible: lent with --no-reset");
+		if (lent->isolated >= 0)
+			field("reaches", "its borrower's memory, and %s", lent->isolated ?
+			      "nothing here" : "all of this host's: no IOMMU is between");
 		fields_lines("windows", &lines);
 	}
 	names_free(&lines);
