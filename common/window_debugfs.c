@@ -2,12 +2,16 @@
 /*
  * A read-only dump of a link's windows: debugfs devlend/<link>/windows.
  *
- * For people, not for programs: its form may change. The file is removed before the
- * windows' state is freed; debugfs waits for readers. Context: process.
+ * For people, and for the tool of the same version: its form may change. The file is removed
+ * before the windows' state is freed; debugfs waits for readers. Context: process.
  */
 #include <linux/debugfs.h>
 #include <linux/device.h>
+#include <linux/ntb.h>
+#include <linux/pci.h>
 #include <linux/seq_file.h>
+
+#include <devlend/compat.h>
 
 #include "link.h"
 #include "window.h"
@@ -38,18 +42,42 @@ static void window_show_outbound(struct seq_file *s, struct devlend_link *link)
 			seq_printf(s, "%u %pa %pa %d\n", i, &ap.cpu_phys, &ap.size, ap.bar);
 }
 
+/* Where the buffers lie by which memory beyond a window is reached. */
+static void window_show_bounce(struct seq_file *s, struct devlend_link *link)
+{
+	struct ntb_dev *ntb = devlend_link_ntb_get(link);
+	phys_addr_t start, end;
+
+	if (!ntb)
+		return;
+	seq_puts(s, "bounce: start end\n");
+	if (devlend_swiotlb_range(&ntb->pdev->dev, &start, &end))
+		seq_printf(s, "%pa %pa\n", &start, &end);
+	devlend_link_ntb_put(link);
+}
+
 static int windows_show(struct seq_file *s, void *unused)
 {
 	struct devlend_windows *ws = s->private;
-	int rc;
+	struct ntb_dev *ntb = devlend_link_ntb_get(ws->link);
+	int rc = -ENODEV;
 
+	if (!ntb)
+		return rc;
 	/* held for long while a window is programmed */
 	rc = mutex_lock_interruptible(&ws->lock);
 	if (rc)
-		return rc;
+		goto put;
+	/* or what is told is from when one was opened last; fails while the link is down */
+	devlend_window_limits(ws, ntb);
 	window_show_inbound(s, ws);
 	mutex_unlock(&ws->lock);
+put:
+	devlend_link_ntb_put(ws->link);
+	if (rc)
+		return rc;
 	window_show_outbound(s, ws->link);
+	window_show_bounce(s, ws->link);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(windows);
