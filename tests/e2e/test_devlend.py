@@ -190,6 +190,42 @@ def test_revoke(ready):
     assert lending.names(ready.borrower, "lease") == []
 
 
+def checks(guest, *argv, status=OK):
+    """Run preflight: ({(about, check): results}, {about: verdict})."""
+    code, document = devlend(guest, "preflight", *argv)
+    assert code == status, [one for one in document["checks"] if one["result"] == "fail"]
+    found = {}
+    for one in document["checks"]:
+        found.setdefault((one["about"], one["check"]), []).append(one["result"])
+    return found, {one["about"]: one["result"] for one in document["verdicts"]}
+
+
+def test_preflight(ready):
+    """On both hosts, before a lend, while borrowed and of what cannot be lent: as the kernel then does."""
+    lender, borrower = ready.lender, ready.borrower
+    bdf = lending.find_pci(lender, lending.NVME)
+    for guest in ready.guests:
+        found, _ = checks(guest)
+        assert found["link0", "link"] == found["link0", "windows"] == found["link0", "memory"] == ["pass"], found
+        assert found["link0", "bounce"] == ["pass"] and found["link0", "iommu"] == ["pass", "warn"], found
+        assert not any("fail" in results for results in found.values()), found
+    found, verdicts = checks(lender, bdf)
+    assert all(found[bdf, check] == ["pass"] for check in ("bars", "interrupts", "reset", "width")), found
+    assert found[bdf, "iommu"] == found[bdf, "path"] == ["warn"] and verdicts == {bdf: "warn"}
+    assert checks(lender, "0000:00:1f.2", status=IMPOSSIBLE)[0]["0000:00:1f.2", "reset"] == ["fail"]
+
+    bdf, lease, disk = lending.borrowed_drive(ready)
+    reads = lending.start_reads(borrower, disk)
+    found, verdicts = checks(lender)
+    assert found[bdf, "bars"] == ["skip"] and found[bdf, "use"] == ["pass"] and verdicts == {bdf: "warn"}, found
+    offer = f"offer-{borrower.read(f'{lending.BUS}/link0/peer_host')[:8]}-{bdf}"
+    found, verdicts = checks(borrower)
+    assert found[offer, "bars"] == ["pass"] and found["link0", "memory"] == ["pass"], found
+    assert borrower.read(f"{lending.BUS}/{lease}/state") == "active" and not reads.done
+    reads.kill()
+    lending.take_down(ready, bdf)
+
+
 def test_mistakes(ready):
     """Each is one line and a status of its own; the kernel's own reason where it has one."""
     lender, borrower = ready.lender, ready.borrower

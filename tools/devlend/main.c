@@ -12,6 +12,7 @@ const char *argp_program_version = "devlend " DEVLEND_VERSION;
 static const struct verb * const verbs[] = {
 	&verb_list, &verb_lend, &verb_reclaim, &verb_borrow, &verb_return,
 	&verb_show, &verb_status, &verb_watch, &verb_lspci, &verb_config,
+	&verb_preflight,
 };
 
 #define VERBS	(sizeof(verbs) / sizeof(*verbs))

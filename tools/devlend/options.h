@@ -75,6 +75,7 @@ struct verb {
 
 extern const struct verb verb_lend, verb_reclaim, verb_list, verb_borrow, verb_return;
 extern const struct verb verb_show, verb_status, verb_watch, verb_lspci, verb_config;
+extern const struct verb verb_preflight;
 
 void options_init(struct options *opt);
 int options_common(int key, char *arg, struct options *opt);

@@ -15,7 +15,7 @@
 #define CLASS_BRIDGE	0x06
 
 /* Whether a function is borrowed: its path leads through a lease. */
-static bool is_shadow(const char *bdf)
+bool device_is_shadow(const char *bdf)
 {
 	char path[PATH_MAX], *real;
 	bool shadow;
@@ -28,7 +28,7 @@ static bool is_shadow(const char *bdf)
 }
 
 /* All functions of this host that fit, and are no bridges, lent or borrowed already. */
-static void find(const struct filter *filter, struct names *targets)
+void devices_find(const struct filter *filter, struct names *targets)
 {
 	char driver[64];
 	struct names names;
@@ -42,14 +42,14 @@ static void find(const struct filter *filter, struct names *targets)
 		pcidev_ids(&ids, subject.bdf);
 		pcidev_driver(driver, sizeof(driver), subject.bdf);
 		if (filter_fits(filter, &subject) && ids.class >> 16 != CLASS_BRIDGE &&
-		    !sys_exists(SYS_BUS "/lent-%s", subject.bdf) && !is_shadow(subject.bdf))
+		    !sys_exists(SYS_BUS "/lent-%s", subject.bdf) && !device_is_shadow(subject.bdf))
 			names_add(targets, subject.bdf);
 	}
 	names_free(&names);
 }
 
 /* Address of what is named: of itself, or of the disk or interface. */
-static int resolve(const char *target, char *bdf, struct why *why)
+int device_resolve(const char *target, char *bdf, struct why *why)
 {
 	if (pciaddr_parse(target, bdf) || pciaddr_of_node(target, bdf))
 		return TOOL_OK;
@@ -64,7 +64,7 @@ static int resolve(const char *target, char *bdf, struct why *why)
 static int check(const char *target, const struct options *opt, struct why *why)
 {
 	char bdf[PCIADDR_MAX];
-	int code = resolve(target, bdf, why);
+	int code = device_resolve(target, bdf, why);
 
 	if (code)
 		return code;
@@ -96,7 +96,7 @@ int lend_device(const char *target, const struct options *opt, struct outcome *o
 	code = wait_until(check, target, opt, why);
 	if (code)
 		return code;
-	resolve(target, bdf, why);
+	device_resolve(target, bdf, why);
 	json_text(outcome->json, "device", bdf);
 	snprintf(value, sizeof(value), "%s%s%s", bdf, opt->no_reset ? " force" : "",
 		 opt->private ? " private" : "");
@@ -123,7 +123,7 @@ static int run(const struct verb *verb, struct options *opt)
 
 	if (lender_loaded(&why) || kernel_may(SYS_DRIVER "/lend", &why))
 		return verb_failed(verb, opt, &why);
-	return bulk_run(verb, opt, find, lend_device);
+	return bulk_run(verb, opt, devices_find, lend_device);
 }
 
 const struct verb verb_lend = {

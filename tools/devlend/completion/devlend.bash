@@ -30,7 +30,7 @@ _devlend_options()
 {
 	local common='--json --sysroot --help --usage --version'
 	case $1 in
-	list) echo "$common --filter" ;;
+	list | preflight) echo "$common --filter" ;;
 	lend) echo "$common --filter --force --no-reset --wait --dry-run" ;;
 	reclaim) echo "$common --filter --force --revoke --wait --dry-run" ;;
 	borrow) echo "$common --filter --slot --wait --dry-run" ;;
@@ -44,7 +44,7 @@ _devlend_options()
 
 _devlend()
 {
-	local verbs='list lend reclaim borrow return show status watch lspci config'
+	local verbs='list lend reclaim borrow return show status watch lspci preflight config'
 	local verb='' i cur words
 	COMPREPLY=()
 	# a colon ends a word, as bash sees it: put addresses together again
@@ -65,6 +65,7 @@ _devlend()
 		borrow) words=$(_devlend_bus offer-) ;;
 		return) words=$(_devlend_bus lease-) ;;
 		lspci) words=$(_devlend_bus lent- lease-) ;;
+		preflight) words="$(_devlend_pci) $(_devlend_bus lent- offer-)" ;;
 		config) words='check apply' ;;
 		show) words=$(_devlend_bus link lent- lease- offer-) ;;
 		*) words='' ;;
