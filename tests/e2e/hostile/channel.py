@@ -78,6 +78,8 @@ class Channel:
             self.peer = words[wire.WORD_EPOCH]
             self.width = min(words[0] & 0xFF, self.words) - 7
             if words[0] >> 16 == wire.HELLO_MAGIC and self.peer and self._frame(words):
+                # an acknowledgment of the last session must not pass for one of this: scripts look at its number alone
+                self.puppet.set_own(wire.WORD_ATOMIC_CTL, 0)
                 return
             self.puppet.wait_bell(1 << BELL, timeout=0.2)
         raise SessionEnded("the peer does not begin a session")
