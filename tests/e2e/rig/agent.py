@@ -76,12 +76,13 @@ class Job:
         """Wait for its end: the status, stdout and stderr as bytes."""
         def over():
             return self.done or self.gone
+        timeout *= self.agent.patience
         with self.agent.changed:
             ended = self.agent.changed.wait_for(over, timeout)
             out, err = bytes(self.out), bytes(self.err)
         if not ended:
             self.kill()
-            raise TimeoutError(f"{self.agent.name}: no end after {timeout} s: {self.cmd}\n"
+            raise TimeoutError(f"{self.agent.name}: no end after {timeout:g} s: {self.cmd}\n"
                                f"{(out + err).decode(errors='replace')[-2000:]}")
         if not self.done:
             raise GuestGone(f"{self.agent.name}: {self.gone} during: {self.cmd}")
@@ -96,16 +97,17 @@ class Job:
         def seen():
             return text.encode() in self.out or self.done or self.gone
         with self.agent.changed:
-            self.agent.changed.wait_for(seen, timeout)
+            self.agent.changed.wait_for(seen, timeout * self.agent.patience)
             if text.encode() not in self.out:
                 raise TimeoutError(f"{self.agent.name}: no {text!r} in the output of: {self.cmd}")
 
 
 class Agent:
-    """The connection to one guest's agent, from QEMU's start to its end."""
+    """The connection to one guest's agent, from QEMU's start to its end. Time-outs of its jobs are those of a machine
+    with nothing else to do; patience is how many times as long is waited."""
 
-    def __init__(self, name, sock):
-        self.name = name
+    def __init__(self, name, sock, patience=1):
+        self.name, self.patience = name, patience
         self.changed = threading.Condition()
         self._sock = sock
         self._sending = threading.Lock()

@@ -24,6 +24,7 @@ from .qmp import Qmp
 # at its start takes a second for it.
 APPEND = "console=ttyS0 loglevel=7 panic=-1 rcupdate.rcu_cpu_stall_timeout=100 watchdog_thresh=50 nokaslr"
 BOOT_TIMEOUT = {"checking": 360}
+PATIENCE = {"checking": 6}	# and 3 for others
 BOUNCE = 64 << 20
 ERRNO_OF = {os.strerror(n): n for n in errno.errorcode}
 
@@ -96,7 +97,7 @@ class Guest:
             self.process = Child(self._argv(sockets), self.run_dir / f"{self.name}-qemu.log", core=self.core,
                                  env=paths.qemu_environment())
             self.console.attach(self._accept(ears["console"]))
-            self.agent = Agent(self.name, self._accept(ears["agent"]))
+            self.agent = Agent(self.name, self._accept(ears["agent"]), PATIENCE.get(self.kernel.name, 3))
             self.qmp = Qmp(self._accept(ears["qmp"]))
         finally:
             for path in sockets.iterdir():
@@ -198,7 +199,7 @@ class Guest:
         line = f"rig: mark {self._marks}: {text}"
         start = len(self.console.text)
         self.agent.start(f"echo '{line}' >/dev/kmsg </dev/null").wait(30)
-        self.console.wait_for(re.escape(line), 30, start)
+        self.console.wait_for(re.escape(line), 30 * self.agent.patience, start)
 
     def complaints(self, allow=()):
         """Complaints since the last call."""
