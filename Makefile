@@ -82,7 +82,7 @@ tool:
 	+$(MAKE) -C tools/devlend
 
 modules-%:
-	$(RIG)/build-modules.sh $* $(if $(W),W=$(W)) $(if $(C),C=$(C))
+	$(RIG)/build-modules.sh $* $(if $(C),C=$(C))
 
 demo:
 	$(RIG)/setup.sh demo

@@ -17,8 +17,6 @@ from rig import paths  # noqa: E402 # the path comes first
 from rig.process import clean_up_on_signals, stop_all  # noqa: E402
 
 COMMAND_TIMEOUT = 900
-# where checks build modules: not those that guests load meanwhile
-MODULES = paths.BUILD / "modules-checked"
 
 
 def pytest_configure():
@@ -42,7 +40,6 @@ def command():
 def build_modules(command):
     """build_modules(KERNEL, ARGUMENT...) -> the finished build, and the modules that there are then."""
     def build(kernel, *argv):
-        done = command("env", f"DEVLEND_MODULES_OUT={MODULES}", paths.TOP / "tests/rig/build-modules.sh", kernel, *argv,
-                       timeout=1800)
-        return done, paths.modules_in(MODULES / kernel)
+        done = command(paths.TOP / "tests/rig/build-modules.sh", kernel, *argv, timeout=1800)
+        return done, paths.modules_in(paths.BUILD / "modules" / kernel)
     return build

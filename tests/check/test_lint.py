@@ -65,7 +65,7 @@ def test_kernel_doc(command, folder):
 
 def test_sparse(build_modules):
     """Endianness and address spaces; the kernel's headers are clean of their own."""
-    done, _ = build_modules("6.12", "W=1", "C=2")
+    done, _ = build_modules("6.12", "C=2")
     silent(done)
 
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # build-modules.sh KERNEL [MAKE ARGUMENT...]: build the project's modules for one of the
-# rig's kernels (6.1, 6.12, 7.x, checking), e.g. "build-modules.sh 6.12 W=1 C=1".
+# rig's kernels (6.1, 6.12, 7.x, checking), e.g. "build-modules.sh 6.12 C=2". With W=1, and every
+# warning an error: what is there to be loaded was built without one.
 #
 # The sources are copied to build/modules/KERNEL (DEVLEND_MODULES_OUT/KERNEL) first, only what changed: kernels before
 # 6.13 can build a module only where its source lies. The compiler is the chroot's, so
@@ -46,7 +47,8 @@ case " $* " in
 esac
 rc=0
 in_chroot -b "$TOP" make -C "$out" -s --no-print-directory -j"$(nproc)" \
-	KDIR="$KDIR" NTB_SYMVERS="$NTB_SYMVERS" CONFIG_DEBUG_INFO_BTF_MODULES= DEVLEND_TEST_MODULES=m "${target[@]}" \
+	KDIR="$KDIR" NTB_SYMVERS="$NTB_SYMVERS" CONFIG_DEBUG_INFO_BTF_MODULES= DEVLEND_TEST_MODULES=m \
+	W=1 KCFLAGS=-Werror "${target[@]}" \
 	> >(sed "s#$out/#$TOP/#g") 2> >(sed "s#$out/#$TOP/#g" >&2) || rc=$?
 wait
 exit $rc
