@@ -98,6 +98,7 @@ def dkms_build(command, sources, kernel, symvers):
     return done, logs[0] if logs else "", tree
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kernel", ["6.1", "6.12"])
 def test_dkms_build(command, sources, kernel):
     """All three modules, for that kernel."""
@@ -120,6 +121,7 @@ def test_dkms_build_without_ntb(command, sources):
     assert len(said) == 1 and "no CONFIG_NTB" in said[0] and "NTB_SYMVERS" in said[0], done.stdout + log
 
 
+@pytest.mark.long
 def test_debian_packages(command):
     """They build; lintian finds no error; the tool, and the sources for DKMS, are where they belong."""
     done = in_chroot(command, "make", "-s", "deb")

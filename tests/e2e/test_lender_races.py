@@ -22,7 +22,7 @@ LENDS = 8	# rounds of the writers
 
 PAIR = lending.options(modules=lending.MODULES + ("igb", "igbvf"),
                        devices=[Nvme(size=1 << 20), "igb,id=pf"])
-pytestmark = pytest.mark.allow_complaints(*lending.LOSS)
+pytestmark = [pytest.mark.allow_complaints(*lending.LOSS), pytest.mark.long]
 
 
 def lent_vf(pair):

@@ -14,7 +14,7 @@ from rig import Nvme
 
 # the lender's trace goes to its console, where it survives the reboot
 PAIR = lending.options(devices=[Nvme(size=1 << 20)], lender_append="tp_printk")
-pytestmark = pytest.mark.allow_complaints(*lending.LOSS)
+pytestmark = [pytest.mark.allow_complaints(*lending.LOSS), pytest.mark.long]
 RESTART = "reboot: Restarting system"
 
 
