@@ -129,6 +129,12 @@ FUZZ_SECONDS ?= 60
 fuzz:
 	+$(MAKE) -C tests/fuzz run SECONDS=$(FUZZ_SECONDS)
 
+# How fast, beside the same drive local and over NVMe/TCP: a report in build/bench. Nothing fails by a figure.
+bench:
+	$(RIG)/setup.sh bench
+	+$(MAKE) --no-print-directory ntbsim modules-6.12
+	$(PYTHON) tests/bench/run.py
+
 # --- the rest -------------------------------------------------------------------
 
 clean:
@@ -156,6 +162,7 @@ help:
 	@echo 'hostile          20,000 messages of a peer that means harm against each side, on the checking kernel'
 	@echo 'soak-hostile     a million of them, and a search for leaks: hours'
 	@echo 'soak             operators, drives and accidents at random, SOAK_SECONDS=1800 (root)'
+	@echo 'bench            a borrowed drive beside the same drive local and over NVMe/TCP: build/bench/report.txt (root)'
 	@echo 'clean            remove what was built; the rig stays ("tests/rig/setup.sh clean")'
 
-.PHONY: modules modules_install kernel-usable install install-dkms deb rig ntbsim tool demo check check-long kunit e2e lint fuzz hostile soak-hostile clean help soak
+.PHONY: modules modules_install kernel-usable install install-dkms deb rig ntbsim tool demo check check-long kunit e2e lint fuzz bench hostile soak-hostile clean help soak

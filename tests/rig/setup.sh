@@ -4,7 +4,8 @@
 # setup.sh TARGET...: put what the rig needs into the cache, ${DEVLEND_CACHE:-/var/cache/devlend}.
 #
 #   demo    QEMU, kernel 6.12 with headers and NTB drivers, the guests' userland
-#   check   demo, and: the checking kernel, kernels 6.1 and 7.x, sparse, checkpatch
+#   bench   demo, and what draws the plots of "make bench"
+#   check   bench, and: the checking kernel, kernels 6.1 and 7.x, sparse, checkpatch
 #   clean   remove the cache
 #
 # Runs as root on Debian 12 or 13, without a terminal. Every step is skipped when its inputs
@@ -32,10 +33,13 @@ export DEBIAN_FRONTEND=noninteractive
 HOST_PACKAGES='debootstrap gcc make libc6-dev pkg-config libjson-c-dev libpci-dev libcmocka-dev python3 python3-pytest
 	python3-pytest-xdist python3-jsonschema groff-base rsync cpio kmod procps xz-utils zstd util-linux'
 
+BENCH_HOST_PACKAGES='gnuplot-nox'
+
+# missing_host_packages PACKAGE...: which of them the host does not have.
 missing_host_packages()
 {
 	local name
-	for name in $HOST_PACKAGES; do
+	for name in "$@"; do
 		dpkg-query -W -f '${Status}' "$name" 2>/dev/null | grep -q 'ok installed' || printf '%s ' "$name"
 	done
 }
@@ -43,8 +47,17 @@ missing_host_packages()
 install_host_packages()
 {
 	apt-get -q update
-	# shellcheck disable=SC2086 # a list of packages
-	apt-get -q -y -o Dpkg::Use-Pty=false install --no-install-recommends $HOST_PACKAGES
+	apt-get -q -y -o Dpkg::Use-Pty=false install --no-install-recommends "$@"
+}
+
+# host_packages STEP PACKAGE...: install those that the host does not have, if any.
+host_packages()
+{
+	local step=$1
+	shift
+	if [ -n "$(missing_host_packages "$@")" ]; then
+		step "$step" "$SECONDS $RANDOM" install_host_packages "$@"
+	fi
 }
 
 # A kernel's packages, headers and NTB drivers: what building modules for it takes.
@@ -89,9 +102,8 @@ checking_kernel()
 demo()
 {
 	local -a jobs=()
-	if [ -n "$(missing_host_packages)" ]; then
-		step host-packages "$HOST_PACKAGES $SECONDS $RANDOM" install_host_packages
-	fi
+	# shellcheck disable=SC2086 # a list of packages
+	host_packages host-packages $HOST_PACKAGES
 	if host_qemu >"$CACHE/qemu.new"; then
 		QEMU_PACKAGES=''
 		say "using the host's QEMU"
@@ -112,11 +124,18 @@ demo()
 	all "${jobs[@]}"
 }
 
+bench()
+{
+	demo
+	# shellcheck disable=SC2086 # a list of packages
+	host_packages bench-host-packages $BENCH_HOST_PACKAGES
+}
+
 check()
 {
 	local -a jobs=()
 	local name
-	demo
+	bench
 	step check-packages "$CHECK_PACKAGES $(stamp_of chroot)" install_check_packages
 	checking_kernel &
 	jobs+=($!)
@@ -133,14 +152,14 @@ clean()
 }
 
 [ "$(id -u)" = 0 ] || die "must run as root: it makes a chroot"
-[ $# -gt 0 ] || die "usage: setup.sh demo|check|clean"
+[ $# -gt 0 ] || die "usage: setup.sh demo|bench|check|clean"
 mkdir -p "$CACHE"/{stamps,logs,debs,kernels,ntb}
 exec 9>"$CACHE/lock"
 flock -n 9 || { say "another set-up is running, waiting for it"; flock 9; }
 trap 'trap - INT TERM HUP; kill $(descendants $$) 2>/dev/null; exit 130' INT TERM HUP
 for target in "$@"; do
 	case $target in
-	demo | check | clean) "$target" ;;
-	*) die "no target $target: demo, check or clean" ;;
+	demo | bench | check | clean) "$target" ;;
+	*) die "no target $target: demo, bench, check or clean" ;;
 	esac
 done

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The other way to the same drive: the kernel's nvmet exports it over NVMe/TCP, on ntb_netdev, through the same NTB.
+
+ntb_transport wants, for each memory window that it uses, memory as large as the window and aligned to it. With use_msi
+it leaves the last window, of 4 GiB here, to interrupt messages; ntb_hw_intel has no vector left for those, so it rings
+doorbells, as it does by default. The first window carries the data.
+"""
+
+import contextlib
+import re
+
+import lending
+
+NQN = "nqn.2014-08.org.nvmexpress:uuid:b0000000-0000-4000-8000-000000000001"
+NVMET = "/sys/kernel/config/nvmet"
+ADDRESS = {"lender": "10.9.0.1", "borrower": "10.9.0.2"}
+PORT = 4420
+OWN = ("devlend_lender", "devlend_borrower", "devlend_core")
+
+
+def _network(pair):
+    for guest in pair.guests:
+        guest.run("modprobe -r " + " ".join(OWN))
+    for guest in pair.guests:
+        guest.run("modprobe ntb_transport use_msi=1 && modprobe ntb_netdev")
+        guest.run(f"ip addr add {ADDRESS[guest.name]}/24 dev eth0 && ip link set eth0 up")
+    for guest in pair.guests:
+        lending.wait(guest, '[ "$(cat /sys/class/net/eth0/carrier)" = 1 ]', 90, "carrier of ntb_netdev")
+
+
+def _no_network(pair):
+    for guest in pair.guests:
+        guest.run("modprobe -r ntb_netdev && modprobe -r ntb_transport")
+    for guest in pair.guests:
+        guest.modprobe(*reversed(OWN))
+    lending.ready(pair)
+
+
+def _export(lender, disk):
+    lender.modprobe("nvmet", "nvmet-tcp")
+    subsystem, port = f"{NVMET}/subsystems/{NQN}", f"{NVMET}/ports/1"
+    lender.run(f"mkdir -p {subsystem}/namespaces/1 {port} && cd {subsystem} && echo 1 >attr_allow_any_host && "
+               f"echo -n /dev/{disk} >namespaces/1/device_path && echo 1 >namespaces/1/enable && "
+               f"cd {port} && echo tcp >addr_trtype && echo ipv4 >addr_adrfam && "
+               f"echo {ADDRESS['lender']} >addr_traddr && echo {PORT} >addr_trsvcid && "
+               f"ln -s {subsystem} subsystems/{NQN}")
+
+
+def _withdraw(lender):
+    subsystem, port = f"{NVMET}/subsystems/{NQN}", f"{NVMET}/ports/1"
+    lender.run(f"rm {port}/subsystems/{NQN} && rmdir {port} && echo 0 >{subsystem}/namespaces/1/enable && "
+               f"rmdir {subsystem}/namespaces/1 {subsystem} && modprobe -r nvmet-tcp nvmet")
+
+
+@contextlib.contextmanager
+def exported(pair, bdf):
+    """The drive by NVMe/TCP: the borrower's block device. devlend is not loaded meanwhile."""
+    _network(pair)
+    _export(pair.lender, lending.nvme_block(pair.lender, bdf))
+    guest = pair.borrower
+    guest.modprobe("nvme-tcp")
+    guest.run(f"nvme connect --transport=tcp --traddr={ADDRESS['lender']} --trsvcid={PORT} --nqn={NQN} "
+              f"--hostnqn={NQN[:-1]}2 --hostid=b0000000-0000-4000-8000-000000000002", timeout=120)
+    lending.wait(guest, "ls /sys/block | grep -q 'nvme[0-9]*n1$'", 60, "block device of NVMe/TCP")
+    disk = re.search(r"^nvme\d+n1$", guest.text("ls /sys/block"), re.M).group()
+    # it can be opened when its partitions were looked for
+    guest.run(f"dd if=/dev/{disk} of=/dev/null bs=4k count=1 iflag=direct status=none", timeout=120)
+    yield disk
+    guest.run(f"nvme disconnect --nqn={NQN}", timeout=120)
+    _withdraw(pair.lender)
+    _no_network(pair)
