@@ -9,6 +9,7 @@
 #ifndef DEVLEND_LINK_H
 #define DEVLEND_LINK_H
 
+#include <linux/completion.h>
 #include <linux/device.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -103,6 +104,8 @@ struct devlend_told {
  * @tell_wq: queue of the works in @told
  * @told: what each service was told
  * @windows: memory windows, of window.c
+ * @test_vector: doorbell vector whose interrupt a test waits for; -1 = none
+ * @test_seen: completed by it
  * @calls_sent: calls made
  * @calls_received: requests served
  * @atomic_sent: atomic operations sent
@@ -157,6 +160,8 @@ struct devlend_link {
 	struct devlend_told told[DEVLEND_SVC_COUNT];
 
 	struct devlend_windows *windows;
+	int test_vector;
+	struct completion test_seen;
 	atomic64_t calls_sent;
 	atomic64_t calls_received;
 	atomic64_t atomic_sent;

@@ -30,6 +30,7 @@
 
 #include "link.h"
 #include "trace.h"
+#include "window.h"
 
 /* A request may reset a device; none is waited for longer. */
 #define SERVICE_DRAIN_MS	(DEVLEND_RESET_TIMEOUT_MS + DEVLEND_CALL_TIMEOUT_MS)
@@ -328,6 +329,8 @@ enum devlend_status devlend_service_request(struct devlend_link *link, u32 sessi
 	unsigned int id = DEVLEND_OP_SERVICE(rq->op);
 	int idx;
 
+	if (rq->op == DEVLEND_OP_TEST)
+		return devlend_windows_serve_test(link, rq);
 	if (id == DEVLEND_SVC_CORE || id >= DEVLEND_SVC_COUNT)
 		return DEVLEND_E_NOTSUPP;
 	id = array_index_nospec(id, DEVLEND_SVC_COUNT);

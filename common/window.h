@@ -10,9 +10,11 @@
 #include <linux/types.h>
 
 #include <devlend/plan.h>
+#include <devlend/wire.h>
 
 struct dentry;
 struct devlend_link;
+struct devlend_request;
 struct ntb_dev;
 struct workqueue_struct;
 
@@ -34,6 +36,22 @@ struct devlend_window_user {
 	u64 bus_addr;
 	u64 size;
 	bool apart;
+};
+
+/**
+ * struct devlend_window_tested - outcome of a test
+ * @done: it was made
+ * @rc: 0, or what failed: an errno, see window_test.c
+ * @offset: where the first dword is that is not as it should be, with -EILSEQ
+ * @want: what it should be
+ * @is: what it is
+ */
+struct devlend_window_tested {
+	bool done;
+	int rc;
+	u32 offset;
+	u32 want;
+	u32 is;
 };
 
 /**
@@ -72,6 +90,8 @@ struct devlend_window {
  * @gone: the NTB is gone, nothing is open any more
  * @count: number of windows, 0 until known
  * @win: the windows, by the index that both hosts use
+ * @pattern: outcome of the last test of each window
+ * @message: outcome of the last test of an interrupt message
  * @plan_win: work of the planner, too large for the stack
  * @plan_region: the same
  */
@@ -84,6 +104,8 @@ struct devlend_windows {
 	bool gone;
 	unsigned int count;
 	struct devlend_window win[DEVLEND_PLAN_WINDOWS_MAX];
+	struct devlend_window_tested pattern[DEVLEND_PLAN_WINDOWS_MAX];
+	struct devlend_window_tested message;
 	struct devlend_plan_window plan_win[DEVLEND_PLAN_WINDOWS_MAX];
 	struct devlend_plan_region plan_region[DEVLEND_PLAN_REGIONS_MAX];
 };
@@ -101,6 +123,11 @@ int devlend_window_open(struct devlend_windows *ws, struct ntb_dev *ntb, unsigne
 int devlend_window_resize(struct devlend_windows *ws, struct ntb_dev *ntb, unsigned int index,
 			  u64 size);
 int devlend_window_close(struct devlend_windows *ws, struct ntb_dev *ntb, unsigned int index);
+
+/* window_test.c: no locks are held */
+int devlend_windows_test(struct devlend_windows *ws);
+enum devlend_status devlend_windows_serve_test(struct devlend_link *link,
+					       struct devlend_request *rq);
 
 /* window_debugfs.c */
 void devlend_window_debugfs_add(struct devlend_windows *ws);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A read-only dump of a link's windows: debugfs devlend/<link>/windows.
+ * A read-only dump of a link's windows, and the test of window_test.c: debugfs
+ * devlend/<link>/windows and test. A write to the latter makes the test, a read has its outcome.
  *
  * For people, and for the tool of the same version: its form may change. The file is removed
  * before the windows' state is freed; debugfs waits for readers. Context: process.
@@ -82,6 +83,80 @@ put:
 }
 DEFINE_SHOW_ATTRIBUTE(windows);
 
+static const char *window_test_name(const struct devlend_window_tested *test)
+{
+	switch (test->done ? test->rc : 1) {
+	case 1:
+		return "untested";
+	case 0:
+		return "passed";
+	case -EBUSY:
+		return "in-use";
+	case -ENOSPC:
+		return "too-small";
+	case -ETIMEDOUT:
+		return "nothing-arrived";
+	case -EILSEQ:
+		return "corrupt";
+	case -EOPNOTSUPP:
+		return "not-possible";
+	case -ENOMSG:
+		return "peer-cannot";
+	default:
+		return "failed";
+	}
+}
+
+static void window_test_line(struct seq_file *s, const struct devlend_window_tested *test)
+{
+	seq_printf(s, "%s %d 0x%x 0x%x 0x%x\n", window_test_name(test), test->done ? test->rc : 0,
+		   test->offset, test->want, test->is);
+}
+
+static int window_test_show(struct seq_file *s, void *unused)
+{
+	struct devlend_windows *ws = s->private;
+	unsigned int i;
+	int rc;
+
+	rc = mutex_lock_interruptible(&ws->lock);
+	if (rc)
+		return rc;
+	seq_puts(s, "pattern: window result errno offset want is\n");
+	for (i = 0; i < ws->count; i++) {
+		seq_printf(s, "%u ", i);
+		window_test_line(s, &ws->pattern[i]);
+	}
+	seq_puts(s, "message: result errno\n");
+	window_test_line(s, &ws->message);
+	mutex_unlock(&ws->lock);
+	return 0;
+}
+
+static int window_test_open(struct inode *inode, struct file *file)
+{
+	return single_open(file, window_test_show, inode->i_private);
+}
+
+/* Whatever is written: it says so by the write, not by the value, that a test is wanted now. */
+static ssize_t window_test_write(struct file *file, const char __user *buf, size_t count,
+				 loff_t *pos)
+{
+	struct devlend_windows *ws = file_inode(file)->i_private;
+	int rc = devlend_windows_test(ws);
+
+	return rc ?: count;
+}
+
+static const struct file_operations window_test_fops = {
+	.owner = THIS_MODULE,
+	.open = window_test_open,
+	.read = seq_read,
+	.write = window_test_write,
+	.llseek = seq_lseek,
+	.release = single_release,
+};
+
 /**
  * devlend_window_debugfs_add() - add the dump
  * @ws: windows of a link that has a name
@@ -92,4 +167,5 @@ void devlend_window_debugfs_add(struct devlend_windows *ws)
 {
 	ws->dir = debugfs_create_dir(dev_name(&ws->link->dev), devlend_debugfs_root());
 	debugfs_create_file("windows", 0400, ws->dir, ws, &windows_fops);
+	debugfs_create_file("test", 0600, ws->dir, ws, &window_test_fops);
 }

@@ -182,6 +182,7 @@ enum devlend_service_id {
 
 enum devlend_op {
 	DEVLEND_OP_HELLO	= DEVLEND_OP(CORE, 1),
+	DEVLEND_OP_TEST		= DEVLEND_OP(CORE, 2),		/* write through a window */
 
 	DEVLEND_OP_OFFERS	= DEVLEND_OP(PROVIDER, 1),	/* push all offers again */
 	DEVLEND_OP_BORROW	= DEVLEND_OP(PROVIDER, 2),
@@ -269,6 +270,38 @@ struct devlend_wire_hello {
 	__le32 services;
 	__le32 reserved[2];
 };
+
+enum devlend_test_kind {
+	DEVLEND_TEST_PATTERN	= 1,	/* dword n is devlend_test_dword(@value, n) */
+	DEVLEND_TEST_MESSAGE	= 2,	/* one dword, @value */
+};
+
+#define DEVLEND_TEST_DWORDS_MAX	1024
+
+/**
+ * struct devlend_wire_test - request of %DEVLEND_OP_TEST; the reply is empty
+ * @kind: &enum devlend_test_kind
+ * @window: memory window index, the receiver's numbering of its outbound windows
+ * @offset: where to write, bytes from the start of the window, a multiple of 4
+ * @dwords: how many, at most %DEVLEND_TEST_DWORDS_MAX
+ * @value: seed of the pattern, or the message
+ *
+ * The receiver's CPU writes, and reads nothing. The sender opened the window for this, and
+ * closes it afterwards.
+ */
+struct devlend_wire_test {
+	__le32 kind;
+	__le32 window;
+	__le64 offset;
+	__le32 dwords;
+	__le32 value;
+};
+
+/* Dwords of one pattern differ, and so do patterns. */
+static inline __u32 devlend_test_dword(__u32 seed, __u32 n)
+{
+	return (seed ^ n) * 0x9e3779b1u;
+}
 
 /**
  * struct devlend_wire_offer_id - names an offer, whichever link it is seen through
@@ -524,6 +557,7 @@ static_assert(sizeof(struct devlend_wire_handle) == 8);
 static_assert(sizeof(struct devlend_wire_hdr) == 20);
 static_assert(sizeof(struct devlend_wire_hello) == 56);
 static_assert(offsetof(struct devlend_wire_hello, features_must) == 24);
+static_assert(sizeof(struct devlend_wire_test) == 24);
 static_assert(sizeof(struct devlend_wire_offer_id) == 28);
 static_assert(sizeof(struct devlend_wire_bar) == 16);
 static_assert(sizeof(struct devlend_wire_offer) == 184);
