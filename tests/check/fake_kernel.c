@@ -2,7 +2,7 @@
 /*
  * Preloaded into the tool by test_tool.py: a write to FILE fails as FILE.errno says, after FILE.log
  * was appended to the fake kernel log. While there is a FILE.hold it blocks, as writes to sysfs do;
- * FILE.begun tells that it does.
+ * FILE.begun tells that it does. After a write FILE reads as FILE.then, where there is one.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -69,8 +69,11 @@ ssize_t write(int fd, const void *buf, size_t count)
 		return real(fd, buf, count);
 	path[len] = '\0';
 	hold(path);
-	if (slurp(path, ".errno", text, sizeof(text)) <= 0)
+	if (slurp(path, ".errno", text, sizeof(text)) <= 0) {
+		if (slurp(path, ".then", text, sizeof(text)) > 0)
+			return real(fd, text, strlen(text)) < 0 ? -1 : (ssize_t)count;
 		return real(fd, buf, count);
+	}
 	len = atoi(text);
 	if (slurp(path, ".log", text, sizeof(text)) > 0)
 		log_line(real, text);

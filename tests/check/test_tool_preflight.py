@@ -8,7 +8,7 @@ import pytest
 
 from fake_host import BUS, PEER, FakeHost
 from tool_host import (BUSY, CARD, DRIVE, FAILED, IMPOSSIBLE, LINK, MODULES, NOT_FOUND, OFFERED, OK, built, devlend,
-                       document, mounted)
+                       document, fail_with, mounted)
 
 __all__ = ["built"]	# fixture
 
@@ -137,6 +137,49 @@ def test_all_well(good):
     assert before == {path: path.read_bytes() for path in before}
     out = devlend(good, "preflight", DRIVE).out
     assert f"{DRIVE}: can be lent, with warnings\n" in out and "  warn    iommu" in out and "-> intel_iommu=on" in out
+
+
+TEST = "sys/kernel/debug/devlend/link0/test"
+
+
+def outcomes(host, *lines, message="passed 0 0x0 0x0 0x0"):
+    """What the kernel will say of a test; there is a window for each line."""
+    text = "pattern: window result errno offset want is\n"
+    text += "".join(f"{number} {line}\n" for number, line in enumerate(lines))
+    host.put(TEST, "never\n")
+    host.put(f"{TEST}.then", f"{text}message: result errno\n{message}\n")
+
+
+@pytest.mark.parametrize("line, result, text", [
+    ("passed 0 0x0 0x0 0x0", "pass", "arrives"), ("in-use -16 0x0 0x0 0x0", "skip", "in use"),
+    ("too-small -28 0x0 0x0 0x0", "unknown", "in its reach"), ("nothing-arrived -110 0x0 0x0 0x0", "fail", "nothing"),
+    ("corrupt -84 0x14 0x1 0x2", "fail", "0x2 instead of 0x1 at 0x14"), ("not-possible -95 0 0 0", "unknown", "cannot"),
+    ("peer-cannot -42 0x0 0x0 0x0", "unknown", "does not know"), ("failed -103 0x0 0x0 0x0", "fail", "abort"),
+    ("failed -12 0x0 0x0 0x0", "fail", "memory")])
+def test_patterns(good, line, result, text):
+    """Each outcome of the kernel's test, of the second window and of the message."""
+    outcomes(good, "passed 0 0x0 0x0 0x0", line, message=line)
+    _, made = look(good, "--test")
+    first, second = [one for one in made["checks"] if one["check"] == "pattern"]
+    assert (first["about"], first["result"]) == ("link0", "pass")
+    assert second["result"] == found(made, "link0", "message")["result"] == result
+    assert "window 1" in second["message"] and text in second["message"], second
+
+
+def test_patterns_cannot_be_had(good):
+    """Nothing is written without --test; without rights, link or the kernel's part there is one line."""
+    outcomes(good, "passed 0 0x0 0x0 0x0")
+    before = good.read(TEST)
+    look(good)
+    assert good.read(TEST) == before
+    for code, result in (("EACCES", "unknown"), ("ENOTCONN", "fail"), ("EINTR", "fail")):
+        fail_with(good, TEST, code)
+        assert bad(good, "link0", "pattern", result, "--test")["about"] == "link0"
+    good.remove(TEST)
+    good.remove(f"{TEST}.errno")
+    assert "debugfs" in bad(good, "link0", "pattern", "unknown", "--test")["remedy"]
+    good.put(f"{BUS}/link0/state", "down\n")
+    bad(good, "link0", "pattern", "unknown", "--test")
 
 
 def test_what_is_looked_at(good):

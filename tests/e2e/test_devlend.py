@@ -17,7 +17,8 @@ from rig import Nvme, paths
 PAIR = lending.options(devices=[Nvme(size=16 << 20)])
 TOOL = paths.BUILD / "tool-guest/devlend"
 SCHEMA = json.loads((paths.TOP / "tools/devlend/schema.json").read_text())
-OK, _, USAGE, MODULES, NOT_FOUND, _, BUSY, LINK, TIMEOUT, IMPOSSIBLE = range(10)
+WINDOWS = "/sys/kernel/debug/devlend/link0"
+OK, FAILED, USAGE, MODULES, NOT_FOUND, _, BUSY, LINK, TIMEOUT, IMPOSSIBLE = range(10)
 
 
 @pytest.fixture(scope="module")
@@ -224,6 +225,30 @@ def test_preflight(ready):
     assert borrower.read(f"{lending.BUS}/{lease}/state") == "active" and not reads.done
     reads.kill()
     lending.take_down(ready, bdf)
+
+
+def test_preflight_test(ready):
+    """Both directions of both windows and a message; one in use is left alone; a way that is shut is told."""
+    for guest in ready.guests:
+        before = guest.read(f"{WINDOWS}/windows")
+        found, _ = checks(guest, "--test")
+        assert found["link0", "pattern"] == ["pass", "pass"] and found["link0", "message"] == ["pass"], (
+            found, guest.read(f"{WINDOWS}/test"))
+        assert guest.read(f"{WINDOWS}/windows") == before.replace("unknown", "closed")
+    bdf, lease, disk = lending.borrowed_drive(ready)
+    reads = lending.start_reads(ready.borrower, disk)
+    for guest in ready.guests:
+        found, _ = checks(guest, "--test")
+        assert sorted(found["link0", "pattern"]) == ["pass", "skip"], found
+    assert ready.borrower.read(f"{lending.BUS}/{lease}/state") == "active" and not reads.done
+    reads.kill()
+    lending.take_down(ready, bdf)
+    guest = ready.lender
+    guest.text("setpci -s 00:05.0 COMMAND=0:4")		# no bus mastering: what is for this host's memory stays out
+    found, _ = checks(guest, "--test", status=FAILED)
+    guest.text("setpci -s 00:05.0 COMMAND=4:4")
+    assert found["link0", "pattern"] == ["fail", "fail"] and found["link0", "ntb"] == ["fail"], found
+    assert checks(guest, "--test")[0]["link0", "pattern"] == ["pass", "pass"]
 
 
 def test_mistakes(ready):

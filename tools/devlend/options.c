@@ -24,6 +24,7 @@ enum options_key {
 	KEY_SLOT,
 	KEY_RAW,
 	KEY_AUTOMATIC,
+	KEY_TEST,
 };
 
 static const struct {
@@ -53,6 +54,8 @@ static const struct {
 	       "As it is on this host, not as its borrower is told", 0 } },
 	{ TAKE_AUTOMATIC, { "automatic", KEY_AUTOMATIC, NULL, 0,
 	       "As udev does it: leave alone what was returned or reclaimed by hand", 0 } },
+	{ TAKE_TEST, { "test", KEY_TEST, NULL, 0,
+	       "Have the other host write through windows that nobody uses, and look", 0 } },
 	{ TAKE_VIEW, { "verbose", KEY_VERBOSE, NULL, 0, "More; up to three times", 0 } },
 };
 
@@ -147,6 +150,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_AUTOMATIC:
 		opt->automatic = true;
+		return 0;
+	case KEY_TEST:
+		opt->test = true;
 		return 0;
 	case KEY_VERBOSE:
 		opt->verbose++;

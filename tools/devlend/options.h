@@ -22,6 +22,7 @@ enum options_take {
 	TAKE_WATCH = 1 << 8,
 	TAKE_VIEW = 1 << 9,
 	TAKE_AUTOMATIC = 1 << 10,
+	TAKE_TEST = 1 << 11,
 };
 
 /**
@@ -34,6 +35,7 @@ enum options_take {
  * @private: lend to nobody until allow says to whom; no option has it
  * @automatic: --automatic
  * @raw: --raw
+ * @test: --test
  * @verbose: how often -v was given
  * @slot: --slot; "auto" = none given
  * @wait: --wait, seconds; -1 = not given
@@ -45,7 +47,7 @@ enum options_take {
  * @devices: how many of them
  */
 struct options {
-	bool json, force, dry_run, no_reset, revoke, private, automatic, raw;
+	bool json, force, dry_run, no_reset, revoke, private, automatic, raw, test;
 	int verbose;
 	const char *slot;
 	int wait;

@@ -42,6 +42,9 @@ struct preflight {
 void preflight_host(struct preflight *pf);
 void preflight_links(struct preflight *pf);
 
+/* preflight_test.c */
+void preflight_test(struct preflight *pf);
+
 /* preflight_device.c, preflight_path.c: a device that is lent, or may be */
 void preflight_device(struct preflight *pf, const char *bdf);
 void preflight_path(struct preflight *pf, const char *bdf);

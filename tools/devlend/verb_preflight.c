@@ -222,6 +222,8 @@ static int run(const struct verb *verb, struct options *opt)
 
 	preflight_host(&pf);
 	preflight_links(&pf);
+	if (opt->test)
+		preflight_test(&pf);
 	if (!opt->devices || opt->filter.given)
 		add_all(&pf, &verdicts, &opt->filter);
 	for (i = 0; i < opt->devices && !why.code; i++)
@@ -245,7 +247,8 @@ const struct verb verb_preflight = {
 	.args = "[DEVICE|OFFER...]",
 	.doc = "Check host, links and devices: would lending and borrowing work?\v"
 		"Without an argument or filter, what is lent and offered is looked at. Nothing\n"
-		"is changed, and no lease disturbed.",
-	.take = TAKE_DEVICES | TAKE_FILTER,
+		"is changed, and no lease disturbed; but with --test windows that nobody uses\n"
+		"are opened for a moment.",
+	.take = TAKE_DEVICES | TAKE_FILTER | TAKE_TEST,
 	.run = run,
 };

@@ -30,7 +30,8 @@ _devlend_options()
 {
 	local common='--json --sysroot --help --usage --version'
 	case $1 in
-	list | preflight) echo "$common --filter" ;;
+	list) echo "$common --filter" ;;
+	preflight) echo "$common --filter --test" ;;
 	lend) echo "$common --filter --force --no-reset --wait --dry-run" ;;
 	reclaim) echo "$common --filter --force --revoke --wait --dry-run" ;;
 	borrow) echo "$common --filter --slot --wait --dry-run" ;;
