@@ -78,11 +78,13 @@ int borrower_bridge_domain_free(int domain)
 	return 0;
 }
 
-static void bridge_set_windows(struct borrower_shadow *shadow)
+/* False where memory was short: pci_add_resource() says so in the log alone. */
+static bool bridge_set_windows(struct borrower_shadow *shadow)
 {
 	struct borrower_windows *windows = &shadow->lease->windows;
 	struct pci_host_bridge *bridge = shadow->bridge;
-	unsigned int i;
+	unsigned int i, missing = 1 + windows->count;
+	struct resource_entry *entry;
 
 	shadow->busn = (struct resource) {
 		.name = dev_name(&shadow->lease->dev),
@@ -94,6 +96,9 @@ static void bridge_set_windows(struct borrower_shadow *shadow)
 	for (i = 0; i < windows->count; i++)
 		pci_add_resource_offset(&bridge->windows, &windows->win[i].res,
 					windows->win[i].offset);
+	resource_list_for_each_entry(entry, &bridge->windows)
+		missing--;
+	return !missing;
 }
 
 /**
@@ -125,7 +130,10 @@ struct borrower_shadow *borrower_bridge_create(struct borrower_lease *lease)
 	shadow->sysdata.node = dev_to_node(&lease->ntb->dev);
 	pci_set_host_bridge_release(bridge, bridge_release, shadow);
 
-	bridge_set_windows(shadow);
+	if (!bridge_set_windows(shadow)) {
+		borrower_bridge_put(shadow);
+		return NULL;
+	}
 	bridge->dev.parent = &lease->dev;
 	bridge->sysdata = &shadow->sysdata;
 	bridge->busnr = BRIDGE_BUS;

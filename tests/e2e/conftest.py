@@ -25,6 +25,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import figures as summary  # noqa: E402 # the path comes first
 from rig import Guest, Pair, find_complaints, paths  # noqa: E402 # the path comes first
 from rig.process import clean_up_on_signals, stop_all  # noqa: E402
 
@@ -213,3 +214,8 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.section("figures")
         for test, name, value in figures:
             terminalreporter.write_line(f"{test}: {name} = {value}")
+    table = summary.table(figures)
+    if table:
+        terminalreporter.section("faults and leases")
+        for line in table:
+            terminalreporter.write_line(line)

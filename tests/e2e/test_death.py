@@ -33,6 +33,7 @@ def lender_again(pair, want):
     bdf, _, disk = lending.borrowed_drive(pair)
     got = pair.borrower.text(f"dd if=/dev/{disk} bs=128k count=16 iflag=direct status=none | sha256sum", timeout=200)
     assert got.split()[0] == want
+    record_property("data_mismatches", 0)
     lending.take_down(pair, bdf)
 
 
@@ -59,13 +60,15 @@ def test_with_a_file_system_and_readers(pair, record_property):
     holder.wait_output("held")
     stuck = aftermath.StuckTasks(guest).start()
     pair.lender.kill()
+    record_property("injected", {"host without power": 1})
     gone(guest, lease, disk)
     assert "Input/output error" in writer.wait(90).err or "Read-only" in writer.wait(1).err
     reader.wait(60)
     guest.text("umount /mnt/d", timeout=60)
     longest, name = stuck.longest()
     record_property("link_down_to_shadow_gone_s", aftermath.seconds_between(guest, aftermath.DOWN, LOST))
-    record_property("longest_uninterruptible_s", f"{longest} ({name})")
+    record_property("longest_uninterruptible_s", [longest, name])
+    record_property("leases_lost", 1)
     assert longest < aftermath.HUNG_S
     # who holds the dead controller's file holds the module's objects, and nobody else does
     holder.send(b"\n")
@@ -75,7 +78,7 @@ def test_with_a_file_system_and_readers(pair, record_property):
 
 
 @pytest.mark.allow_complaints(*ALLOWED)
-def test_in_the_middle_of_a_borrow(pair):
+def test_in_the_middle_of_a_borrow(pair, record_property):
     """Power cut after the grant: the borrow fails, and nothing is left of it."""
     guest = pair.borrower
     offer = lending.wait_offer(guest, lending.lent_drive(pair))
@@ -83,6 +86,7 @@ def test_in_the_middle_of_a_borrow(pair):
     job.send(b"")
     lending.wait(guest, f"ls -d {lending.BUS}/lease-* >/dev/null 2>&1", what="the borrow to begin")
     pair.lender.kill()
+    record_property("injected", {"host without power": 1})
     job.wait(90)
     lending.wait(guest, f"! ls -d {lending.BUS}/lease-* >/dev/null 2>&1", what="the lease to go")
     gone(guest, "lease-8000")
@@ -100,6 +104,7 @@ def test_in_the_middle_of_a_probe(pair, record_property):
     job.send(b"")
     lending.wait(guest, "dmesg | tail -n 5 | grep -q 'nvme.*enabling device'", what="the probe to begin")
     pair.lender.kill()
+    record_property("injected", {"host without power": 1})
     lending.wait(guest, f"[ $(cat {lending.BUS}/link0/state) != up ]", what="the loss of the link")
     guest.text("time echo 1 > /sys/bus/pci/rescan", timeout=8)
     job.wait(90)
@@ -109,7 +114,7 @@ def test_in_the_middle_of_a_probe(pair, record_property):
 
 
 @pytest.mark.allow_complaints(*ALLOWED)
-def test_in_the_middle_of_controller_resets(pair):
+def test_in_the_middle_of_controller_resets(pair, record_property):
     """Power cut while the driver resets its controller over and over."""
     guest = pair.borrower
     _, lease, disk = lending.borrowed_drive(pair)
@@ -117,6 +122,7 @@ def test_in_the_middle_of_controller_resets(pair):
     job.send(b"")
     job.wait_output("reset 3", 120)
     pair.lender.kill()
+    record_property("injected", {"host without power": 1})
     gone(guest, lease, disk)
     job.wait(90)
     lender_again(pair, start_of(pair.lender.devices[0]))
@@ -151,6 +157,8 @@ def test_frozen_lender_with_a_living_drive(pair, record_property):
     record_property("megabytes_watched", size)
     record_property("writes_stopped_at_the_window", after["dropped_closed"])
     record_property("link_down_to_shadow_gone_s", aftermath.seconds_between(guest, aftermath.DOWN, LOST))
+    record_property("injected", {"host hung": 1})
+    record_property("leases_lost", 1)
     hang.wait(90)
     lending.ready(pair)
     lending.wait_state(pair.lender, f"lent-{bdf}", "offered")
@@ -158,4 +166,5 @@ def test_frozen_lender_with_a_living_drive(pair, record_property):
     disk = lending.nvme_block(guest, lending.shadow_of(guest, lease))
     got = guest.text(f"dd if=/dev/{disk} bs=128k iflag=direct status=none | sha256sum", timeout=300)
     assert got.split()[0] == want
+    record_property("data_mismatches", 0)
     lending.take_down(pair, bdf)

@@ -52,11 +52,13 @@ def test_ping_flood(pair, record_property):
     lending.wait(guest, f"[ $(cat /sys/class/net/{name}/statistics/rx_packets) -gt 50 ]", what="replies")
     stuck = aftermath.StuckTasks(guest).start()
     pair.lender.kill()
+    record_property("injected", {"host without power": 1})
     lending.wait(guest, f"[ ! -e {lending.BUS}/{lease} ] && [ ! -e /sys/class/net/{name} ]", what="the card to go")
     flood.kill()
     longest, who = stuck.longest()
     record_property("link_down_to_shadow_gone_s", aftermath.seconds_between(guest, aftermath.DOWN, GONE))
-    record_property("longest_uninterruptible_s", f"{longest} ({who})")
+    record_property("longest_uninterruptible_s", [longest, who])
+    record_property("leases_lost", 1)
     assert longest < aftermath.HUNG_S
     pair.lender.restart()
     lease, shadow = borrow(pair, DEVICE_BDF)
@@ -78,11 +80,13 @@ def test_ahci_in_its_error_handling(pair, record_property):
     # there is a disk; its IDENTIFY gets no answer through a window (testing.rst), which libata takes up in its own time
     lending.wait(guest, "dmesg | grep -q 'SATA link up'", what="the disk to be found")
     pair.lender.kill()
+    record_property("injected", {"host without power": 1})
     lending.wait(guest, f"[ ! -e {lending.BUS}/{card_lease} ]", what="the card to go")
     lending.wait(guest, f"[ ! -e {lending.BUS}/{lease} ]", timeout=AHCI_S + 60, what="the controller to go")
     log = guest.dmesg()
     took = {bdf: aftermath.seconds_between(guest, aftermath.DOWN, f"lease-.*: offer-.*{bdf} is lost;", log)
             for bdf in (DEVICE_BDF, AHCI_BDF)}
+    record_property("leases_lost", 2)
     record_property("link_down_to_ahci_gone_s", took[AHCI_BDF])
     record_property("link_down_to_other_lease_gone_s", took[DEVICE_BDF])
     assert took[AHCI_BDF] <= AHCI_S

@@ -82,12 +82,15 @@ def test_drive_is_stopped_and_lent_again(pair, read_slowly, way, record_property
     assert sim.counters()["ports"]["a"]["out"]["windows"]["bar4"]["ram_writes"] == written
     if way is sysrq:
         assert aftermath.intact(guest) == 0
+    record_property("injected", {way.__name__ + " of the borrower": 1})
+    record_property("leases_lost", 1)
     record_property("link_down_to_drive_at_rest_s", aftermath.seconds_between(lender, aftermath.DOWN, TAKEN_BACK))
     lending.throttle(lender, lender.devices[0], 0)
     lease = lending.borrow(guest, lending.wait_offer(guest, bdf))
     disk = lending.nvme_block(guest, lending.shadow_of(guest, lease))
     got = guest.text(f"dd if=/dev/{disk} bs=128k iflag=direct status=none | sha256sum", timeout=300)
     assert got.split()[0] == want
+    record_property("data_mismatches", 0)
     lending.take_down(pair, bdf)
     assert hashlib.sha256(Path(lender.devices[0].image).read_bytes()).hexdigest() == want
 

@@ -151,6 +151,7 @@ class Measured:
         lines, now = log_lines(self.guest, self.since), uptime(self.guest)
         lost = self.memory - available(self.guest)
         kinds = ", ".join(f"{kind} {n}" for kind, n in sorted(attacks.items()))
+        record_property("injected", {"hostile message": sum(attacks.values())})
         record_property(f"{name}, seed {SEED}",
                         f"{sum(attacks.values())} messages in {time.monotonic() - self.began:.0f} s ({kinds}), "
                         f"{sum(lines.values())} lines of log, {lost} KiB of memory")
