@@ -3,7 +3,7 @@
  * The steps of a borrow, from BORROW to the first probe of the shadow's driver.
  *
  *   BORROW       the lender grants; the grant is checked hard (grant.c)
- *   expose       RAM and interrupt range become reachable for the lender (memory.c)
+ *   expose       memory and interrupt range become reachable for the lender (dma.c)
  *   ATTACH       the lender maps them for the device, and tells the device's addresses
  *   PROBE        each window is proven by a nonce (probe.c)
  *   windows      resources inside the NTB's BARs (bars.c)
@@ -144,8 +144,7 @@ static int borrow_expose(struct borrower_lease *lease)
 
 	mutex_lock(&lease->lock);
 	if (!lease->dead)
-		err = borrower_memory_expose(&lease->memory, lease->link, &lease->ntb->dev,
-					     &lease->dev);
+		err = lease->dma->expose(&lease->memory, lease->link, lease->ntb, &lease->dev);
 	mutex_unlock(&lease->lock);
 	return err;
 }
@@ -202,14 +201,9 @@ int borrower_lease_borrow(struct borrower_lease *lease)
 {
 	int err;
 
-	err = lease->dma->usable(lease->ntb, &lease->dev);
+	err = lease->dma->usable(&lease->memory, &lease->dev);
 	if (err)
 		return err;
-	err = borrower_memory_survey(&lease->memory);
-	if (err) {
-		dev_err(&lease->dev, "cannot list this host's RAM (%d)\n", err);
-		return err;
-	}
 	err = borrow_grant(lease);
 	if (err)
 		return err;

@@ -176,11 +176,7 @@ static int bridge_check(struct borrower_shadow *shadow, struct pci_dev *pdev)
 			bar->cpu_phys, bar->lender_bus);
 		return -EPROTO;
 	}
-	if (!borrower_dma_shadow_untranslated(pdev)) {
-		dev_err(&lease->dev, "an IOMMU driver of this host claimed the shadow; boot with iommu=pt, or choose another domain_base\n");
-		return -EOPNOTSUPP;
-	}
-	return 0;
+	return lease->dma->right(&lease->memory, pdev, &lease->dev) ? 0 : -EOPNOTSUPP;
 }
 
 /*

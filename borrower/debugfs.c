@@ -37,8 +37,13 @@ static void debugfs_show_maps(struct seq_file *m, const struct borrower_memory *
 			   i, mem->exposed[i].bus_addr, mem->exposed[i].size,
 			   mem->device_addr[i], mem->exposed[i].window,
 			   mem->exposed[i].open ? "open" : "closed");
-	seq_printf(m, "  ram: %u pieces to %#llx, covered to %#llx, lender path %u bits\n",
-		   mem->ranges, mem->ram_end, mem->reach, mem->dma_bits);
+	if (mem->io.range)
+		seq_printf(m, "  io: base %#llx size %#llx mapped %#llx, lender path %u bits\n",
+			   mem->io.io_base, mem->io.size, (u64)atomic64_read(&mem->io.mapped),
+			   mem->dma_bits);
+	else
+		seq_printf(m, "  ram: %u pieces to %#llx, covered to %#llx, lender path %u bits\n",
+			   mem->ranges, mem->ram_end, mem->reach, mem->dma_bits);
 }
 
 static void debugfs_show_vectors(struct seq_file *m, struct pci_dev *pdev)

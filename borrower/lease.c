@@ -188,7 +188,6 @@ static struct borrower_lease *lease_alloc(struct devlend_link *link,
 	lease->offer = *offer;
 	strscpy(lease->offer_name, offer_name, sizeof(lease->offer_name));
 	lease->since = ktime_get_real_seconds();
-	lease->dma = &borrower_dma_direct;
 	return lease;
 }
 
@@ -219,6 +218,7 @@ struct borrower_lease *borrower_lease_start(struct devlend_link *link,
 		goto unlock;
 	/* link_gone waits for leases_lock, so the function is still there */
 	lease->ntb = pci_dev_get(devlend_link_pdev(link));
+	lease->dma = borrower_dma_choose(lease->ntb);
 	err = borrower_slot_get(&offer->id, slot);
 	if (err < 0)
 		goto unlock;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Local memory that a lent device must reach: all RAM, and the interrupt range.
+ * Local memory that a lent device must reach, and the interrupt range.
  *
- * The kernel's DMA API may hand a driver any page, so either every page of RAM is
- * reachable through the inbound window, or every page below 4 GiB is, and the kernel's bounce
- * buffers (swiotlb) are among them: then pages beyond are bounced, and coherent memory comes
- * from below. Anything in between would give a device an address that leads nowhere, or a
- * driver no memory, so it is refused here, before the lender is told of any memory and long
- * before a driver is bound.
+ * Where no IOMMU translates that is all RAM. The kernel's DMA API may hand a driver any page, so
+ * either every page of RAM is reachable through the inbound window, or every page below 4 GiB is,
+ * and the kernel's bounce buffers (swiotlb) are among them: then pages beyond are bounced, and
+ * coherent memory comes from below. Anything in between would give a device an address that leads
+ * nowhere, or a driver no memory, so it is refused here, before the lender is told of any memory
+ * and long before a driver is bound.
  *
  * The interrupt range is exposed like memory: a device's MSI is a write to it.
  *
- * Called by borrow.c in the lease's worker. Owns the list of exposed regions, which the core
- * opened and closes; the lease's lock protects it, since a lost link closes it from a callback.
- * Holds no lock itself; sleeps.
+ * Called by borrow.c and the DMA modes in the lease's worker. Owns the list of exposed regions,
+ * which the core opened and closes; the lease's lock protects it, since a lost link closes it from
+ * a callback. Holds no lock itself; sleeps.
  */
 #include <linux/align.h>
 #include <linux/errno.h>
@@ -67,15 +67,27 @@ int borrower_memory_survey(struct borrower_memory *mem)
 	return mem->ranges ? 0 : -ENODEV;
 }
 
+/**
+ * borrower_memory_set_msi() - say where the interrupt range is, for whoever exposes it
+ * @mem: the entry of the map list is filled in
+ *
+ * Context: any.
+ */
+void borrower_memory_set_msi(struct borrower_memory *mem)
+{
+	struct devlend_exposed *msi = &mem->exposed[BORROWER_MAP_MSI];
+
+	msi->bus_addr = BORROWER_MSI_BASE;
+	msi->size = BORROWER_MSI_SIZE;
+}
+
 static void memory_set_reach(struct borrower_memory *mem, u64 reach)
 {
 	struct devlend_exposed *ram = &mem->exposed[BORROWER_MAP_RAM];
-	struct devlend_exposed *msi = &mem->exposed[BORROWER_MAP_MSI];
 
 	ram->bus_addr = 0;
 	ram->size = reach;
-	msi->bus_addr = BORROWER_MSI_BASE;
-	msi->size = BORROWER_MSI_SIZE;
+	borrower_memory_set_msi(mem);
 	mem->reach = reach;
 }
 
@@ -103,7 +115,7 @@ static void memory_explain(const struct borrower_memory *mem, bool may_bounce, s
 }
 
 /**
- * borrower_memory_expose() - open inbound windows onto RAM and the interrupt range
+ * borrower_memory_expose_ram() - open inbound windows onto RAM and the interrupt range
  * @mem: surveyed
  * @link: through whose windows
  * @ntb: the NTB function; asked where this host's bounce buffers lie
@@ -113,8 +125,8 @@ static void memory_explain(const struct borrower_memory *mem, bool may_bounce, s
  * Return: 0; -ENOSPC where neither all of RAM nor that below 4 GiB with the bounce buffers fits,
  * the core having logged what was needed and what there is; another errno of devlend_expose().
  */
-int borrower_memory_expose(struct borrower_memory *mem, struct devlend_link *link,
-			   struct device *ntb, struct device *log)
+int borrower_memory_expose_ram(struct borrower_memory *mem, struct devlend_link *link,
+			       struct device *ntb, struct device *log)
 {
 	bool may_bounce = memory_may_bounce(mem, ntb);
 	int err;
@@ -133,7 +145,7 @@ int borrower_memory_expose(struct borrower_memory *mem, struct devlend_link *lin
 }
 
 /**
- * borrower_memory_unexpose() - close what borrower_memory_expose() opened
+ * borrower_memory_unexpose() - close what the DMA mode opened
  * @mem: may be closed already
  * @link: the same as then; may be down or gone
  *

@@ -7,6 +7,7 @@
 #include <devlend/core.h>
 
 #include "grant.h"
+#include "io_range.h"
 
 struct device;
 
@@ -43,6 +44,9 @@ struct borrower_range {
  * @device_addr: address by which the device knows the first byte of each map entry
  * @dma_bits: address bits that the lender's path carries
  * @exposed: what the core opened, indexed like @device_addr; locked by the lease's lock
+ * @io: I/O addresses of the NTB function that are this lease's, in DMA mode iommu
+ *
+ * @ram, @ranges, @ram_end and @reach are of DMA mode direct, and zero in the other.
  */
 struct borrower_memory {
 	struct borrower_range ram[BORROWER_RAM_RANGES];
@@ -52,11 +56,13 @@ struct borrower_memory {
 	u64 device_addr[BORROWER_MAPS];
 	unsigned int dma_bits;
 	struct devlend_exposed exposed[BORROWER_MAPS];
+	struct borrower_io_slice io;
 };
 
 int borrower_memory_survey(struct borrower_memory *mem);
-int borrower_memory_expose(struct borrower_memory *mem, struct devlend_link *link,
-			   struct device *ntb, struct device *log);
+int borrower_memory_expose_ram(struct borrower_memory *mem, struct devlend_link *link,
+			       struct device *ntb, struct device *log);
+void borrower_memory_set_msi(struct borrower_memory *mem);
 void borrower_memory_unexpose(struct borrower_memory *mem, struct devlend_link *link);
 int borrower_memory_attach(struct borrower_memory *mem, struct devlend_link *link,
 			   const struct borrower_grant *grant, struct device *log);

@@ -24,6 +24,7 @@
 #include <linux/pci_regs.h>
 #include <linux/random.h>
 
+#include "dma.h"
 #include "lease.h"
 #include "probe.h"
 
@@ -83,6 +84,7 @@ int borrower_probe_memory(struct borrower_lease *lease)
 		.value = cpu_to_le32(nonce),
 	};
 	struct page *page;
+	u64 offset;
 	u32 *word;
 	int err;
 
@@ -95,14 +97,18 @@ int borrower_probe_memory(struct borrower_lease *lease)
 	 */
 	lease->probe_page = page;
 	word = page_address(page);
-	/* the entry starts at CPU physical address 0 */
-	probe.offset = cpu_to_le64(page_to_phys(page));
+	err = lease->dma->open_page(&lease->memory, page, &offset);
+	if (err)
+		return err;
+	probe.offset = cpu_to_le64(offset);
 	err = probe_call(lease, &probe);
 	if (!err && !probe_arrives(word, nonce)) {
 		err = -EIO;
 		dev_err(&lease->dev, "the lender's write to this host's memory (%#llx) did not arrive; check window, IOMMU and bus mastering of the NTB on both hosts\n",
 			(u64)page_to_phys(page));
 	}
+	if (lease->dma->close_page)
+		lease->dma->close_page(&lease->memory);
 	return err;
 }
 

@@ -22,6 +22,7 @@
 #include <linux/pci.h>
 
 #include "bridge.h"
+#include "dma.h"
 #include "lease.h"
 #include "shadow.h"
 #include "trace.h"
@@ -57,6 +58,14 @@ unlock:
 	mutex_unlock(&lease->lock);
 }
 
+/* What the DMA mode needed the NTB for; the windows are closed. */
+static void removal_release_memory(struct borrower_lease *lease)
+{
+	lockdep_assert_held(&lease->lock);
+	if (lease->dma->release)
+		lease->dma->release(&lease->memory);
+}
+
 /* Is there a device that a driver may have requested regions of? */
 static bool removal_has_device(struct borrower_lease *lease)
 {
@@ -85,6 +94,7 @@ void borrower_lease_detach(struct borrower_lease *lease)
 		dev_warn(&lease->dev, "the driver of the lost device does not let go; close what uses it\n");
 	mutex_lock(&lease->lock);
 	borrower_windows_detach(&lease->windows);
+	removal_release_memory(lease);
 	mutex_unlock(&lease->lock);
 }
 
@@ -134,6 +144,7 @@ void borrower_lease_teardown(struct borrower_lease *lease)
 	borrower_irq_destroy(&lease->irq);
 	borrower_windows_detach(&lease->windows);
 	borrower_memory_unexpose(&lease->memory, lease->link);
+	removal_release_memory(lease);
 	lease->shadow = NULL;
 	mutex_unlock(&lease->lock);
 

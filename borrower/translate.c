@@ -17,6 +17,9 @@
 #include "irq.h"
 #include "memory.h"
 
+/* I/O addresses for one lease, where there are enough */
+#define TRANSLATE_SLICE		SZ_64M
+
 static bool translate_hits_bar(u64 start, u64 last, const struct borrower_grant *grant)
 {
 	int i;
@@ -129,6 +132,20 @@ u64 borrower_dma_limit(const struct borrower_memory *mem)
 	if (mem->ram_end <= mem->reach)
 		return 0;
 	return mem->device_addr[BORROWER_MAP_RAM] + mem->reach - 1;
+}
+
+/**
+ * borrower_io_slices() - in how many parts to divide an I/O range
+ * @size: bytes, a power of two
+ *
+ * A part is large enough for a greedy driver, as long as the window allows; and there are no more
+ * parts than leases are likely.
+ *
+ * Context: any. Return: a power of two, at most %BORROWER_IO_SLICES_MAX.
+ */
+unsigned int borrower_io_slices(u64 size)
+{
+	return clamp_t(u64, size / TRANSLATE_SLICE, 1, BORROWER_IO_SLICES_MAX);
 }
 
 /**

@@ -255,6 +255,14 @@ def test_ntb(good):
     _, made = look(good)
     assert [(one["result"], one["roles"]) for one in made["checks"] if one["check"] == "iommu"] == [
         ("fail", ["borrow"]), ("pass", ["lend"])]
+    # a kernel that has a place for the borrower's own driver
+    good.put("sys/class/iommu/devlend/uevent", "")
+    windows(good, size=32 << 20)
+    _, made = look(good)
+    assert [one["result"] for one in made["checks"] if one["about"] == "link0" and one["check"] in ("iommu", "memory")] \
+        == ["pass"] * 3
+    windows(good, size=8 << 20)
+    assert "16 MiB" in bad(good, "link0", "memory", "fail")["message"]
 
 
 def test_memory_of_the_borrower(good):

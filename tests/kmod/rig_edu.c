@@ -21,20 +21,25 @@
  *   poke       write an address: the device writes 64 bytes of 0xa5 there, whether or not anybody
  *              mapped it, and says that it did
  *   first      the first bytes of the first buffer
+ *   coherent   write a number of MiB: coherent memory is allocated in place of what there was; 0 =
+ *              none. Each page begins with its index. Reads as its DMA address, and how many of its
+ *              pages do not follow the one before it in physical memory
  *
- * Used by tests/e2e/test_msi.py, test_bounce.py and test_iommu_lender.py. Context: process; one
- * mutex, which serialises writes. The interrupt handler shares with them only what is atomic, and
- * a completion.
+ * Used by tests/e2e/test_msi.py, test_bounce.py, test_iommu_lender.py and test_iommu_borrower.py.
+ * Context: process; one mutex, which serialises writes. The interrupt handler shares with them only
+ * what is atomic, and a completion.
  */
 #include <linux/completion.h>
 #include <linux/dma-mapping.h>
 #include <linux/interrupt.h>
 #include <linux/io.h>
 #include <linux/io-64-nonatomic-lo-hi.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
 #include <linux/random.h>
+#include <linux/vmalloc.h>
 
 #define EDU_ID			0x00
 #define EDU_ID_VALUE		0x010000edu
@@ -56,6 +61,8 @@
 #define EDU_POKE		0xa5
 #define EDU_POKE_SIZE		64
 #define EDU_STATUS_RAISED	BIT(0)
+/* most that "coherent" allocates */
+#define EDU_COHERENT_MAX_MIB	32
 
 /* an emulator on busy cores stalls for seconds */
 #define EDU_TIMEOUT_MS		20000
@@ -78,6 +85,9 @@ struct edu {
 	dma_addr_t dma[2];
 	phys_addr_t page_phys[2];
 	dma_addr_t page_dma[2];
+	void *coherent;
+	dma_addr_t coherent_dma;
+	size_t coherent_size;
 };
 
 static irqreturn_t edu_irq(int irq, void *data)
@@ -266,6 +276,65 @@ static ssize_t first_show(struct device *dev, struct device_attribute *attr, cha
 }
 static DEVICE_ATTR_RO(first);
 
+static void edu_free_coherent(struct edu *edu)
+{
+	if (edu->coherent)
+		dma_free_coherent(&edu->pdev->dev, edu->coherent_size, edu->coherent,
+				  edu->coherent_dma);
+	edu->coherent = NULL;
+}
+
+static ssize_t coherent_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			      size_t count)
+{
+	struct edu *edu = dev_get_drvdata(dev);
+	unsigned int mib;
+	size_t i;
+	int err = kstrtouint(buf, 0, &mib);
+
+	if (err || mib > EDU_COHERENT_MAX_MIB)
+		return err ?: -EINVAL;
+	mutex_lock(&edu->lock);
+	edu_free_coherent(edu);
+	edu->coherent_size = (size_t)mib << 20;
+	if (mib)
+		edu->coherent = dma_alloc_coherent(dev, edu->coherent_size, &edu->coherent_dma,
+						   GFP_KERNEL);
+	if (mib && !edu->coherent)
+		err = -ENOMEM;
+	for (i = 0; edu->coherent && i < edu->coherent_size >> PAGE_SHIFT; i++)
+		*(u32 *)(edu->coherent + (i << PAGE_SHIFT)) = i;
+	mutex_unlock(&edu->lock);
+	return err ?: count;
+}
+
+/* Memory that was remapped for the CPU too lies in the vmalloc area. */
+static unsigned long edu_coherent_pfn(const struct edu *edu, size_t offset)
+{
+	void *at = edu->coherent + offset;
+
+	return is_vmalloc_addr(at) ? vmalloc_to_pfn(at) : PHYS_PFN(virt_to_phys(at));
+}
+
+static ssize_t coherent_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct edu *edu = dev_get_drvdata(dev);
+	unsigned int breaks = 0;
+	ssize_t len = -ENODATA;
+	size_t at;
+
+	mutex_lock(&edu->lock);
+	if (edu->coherent) {
+		for (at = PAGE_SIZE; at < edu->coherent_size; at += PAGE_SIZE)
+			breaks += edu_coherent_pfn(edu, at) !=
+				  edu_coherent_pfn(edu, at - PAGE_SIZE) + 1;
+		len = sysfs_emit(buf, "%#llx %u\n", (u64)edu->coherent_dma, breaks);
+	}
+	mutex_unlock(&edu->lock);
+	return len;
+}
+static DEVICE_ATTR_RW(coherent);
+
 static ssize_t handled_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct edu *edu = dev_get_drvdata(dev);
@@ -298,6 +367,7 @@ static struct attribute *edu_attrs[] = {
 	&dev_attr_streamed.attr,
 	&dev_attr_poke.attr,
 	&dev_attr_first.attr,
+	&dev_attr_coherent.attr,
 	&dev_attr_handled.attr,
 	&dev_attr_spurious.attr,
 	&dev_attr_lost.attr,
@@ -316,6 +386,11 @@ static int edu_alloc(struct edu *edu)
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+static void edu_free_all_coherent(void *edu)
+{
+	edu_free_coherent(edu);
 }
 
 static void edu_free_vectors(void *pdev)
@@ -346,6 +421,9 @@ static int edu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	edu->regs = pcim_iomap(pdev, 0, 0);
 	if (!edu->regs || readl(edu->regs + EDU_ID) != EDU_ID_VALUE)
 		return dev_err_probe(dev, -ENODEV, "no registers\n");
+	err = devm_add_action_or_reset(dev, edu_free_all_coherent, edu);
+	if (err)
+		return err;
 	err = edu_alloc(edu);
 	if (err)
 		return dev_err_probe(dev, err, "no buffer within %u address bits\n", dma_bits);

@@ -131,6 +131,17 @@ static void addrs_checked(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, borrower_memory_addrs_valid(mem, grant, &why));
 }
 
+/* Parts of 64 MiB or more, 16 at most, and one where the window is small. */
+static void io_range_is_divided(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, borrower_io_slices(SZ_16M), 1u);
+	KUNIT_EXPECT_EQ(test, borrower_io_slices(SZ_64M), 1u);
+	KUNIT_EXPECT_EQ(test, borrower_io_slices(SZ_128M), 2u);
+	KUNIT_EXPECT_EQ(test, borrower_io_slices(SZ_512M), 8u);
+	KUNIT_EXPECT_EQ(test, borrower_io_slices(SZ_1G), 16u);
+	KUNIT_EXPECT_EQ(test, borrower_io_slices(1ull << 40), 16u);
+}
+
 static void msi_is_translated(struct kunit *test)
 {
 	struct msi_msg msg = { .address_lo = 0xfee01004, .data = 0x31 };
@@ -162,6 +173,7 @@ static struct kunit_case translate_cases[] = {
 	KUNIT_CASE(dma_cuts_a_piece),
 	KUNIT_CASE(dma_needs_a_terminator),
 	KUNIT_CASE(addrs_checked),
+	KUNIT_CASE(io_range_is_divided),
 	KUNIT_CASE(msi_is_translated),
 	KUNIT_CASE(msi_outside_the_range_is_defused),
 	{}

@@ -15,6 +15,8 @@
 #define GIB4		0x100000000ull
 #define MSI_BASE	0xfee00000ull
 #define MSI_SIZE	0x100000ull
+/* least I/O addresses that a borrower with an IOMMU asks for */
+#define MAPPED_MIN	0x1000000ull
 #define COMMAND		4
 #define COMMAND_MEMORY	2u
 #define COMMAND_MASTER	4u
@@ -87,6 +89,13 @@ static void look_at_driver(struct preflight *pf, const struct link *link)
 	}
 }
 
+/* Does this host's IOMMU translate for the NTB? */
+static bool link_translated(const struct link *link, char *type, size_t size)
+{
+	sys_read(type, size, SYS_PCI "/%s/iommu_group/type", link->ntb);
+	return type[0] && strcmp(type, "identity");
+}
+
 static void look_at_iommu(struct preflight *pf, const struct link *link)
 {
 	struct probe probe = { &pf->findings, link->name, "iommu", ROLE_BORROW & pf->roles };
@@ -95,12 +104,14 @@ static void look_at_iommu(struct preflight *pf, const struct link *link)
 
 	if (!link->ntb[0])
 		return;
-	sys_read(type, sizeof(type), SYS_PCI "/%s/iommu_group/type", link->ntb);
-	translates = type[0] && strcmp(type, "identity");
-	if (translates && probe.roles)
+	translates = link_translated(link, type, sizeof(type));
+	if (translates && probe.roles && sys_exists("/sys/class/iommu/devlend"))
+		pass(&probe, "the peer reaches what is mapped for borrowed devices, no more");
+	else if (translates && probe.roles)
 		fail(&probe, TOOL_IMPOSSIBLE,
 		     "boot with iommu=pt, or write identity to its iommu_group/type",
-		     "this host's IOMMU translates for the NTB (%s)", type);
+		     "this host's IOMMU translates for the NTB (%s), and the kernel is older than 6.11",
+		     type);
 	else if (probe.roles)
 		pass(&probe, "no IOMMU translates for the NTB");
 	probe.roles = ROLE_LEND & pf->roles;
@@ -136,6 +147,21 @@ static void look_at_bounce(struct preflight *pf, const struct link *link,
 		pass(&probe, "none are below 4 GiB, and all RAM is");
 }
 
+/* With an IOMMU a part of a window is enough, whatever RAM there is. */
+static void look_at_mapped_reach(struct preflight *pf, const struct link *link,
+				 const struct windows *windows)
+{
+	struct probe probe = { &pf->findings, link->name, "memory", ROLE_BORROW & pf->roles };
+	const struct region region[2] = { { MAPPED_MIN, MAPPED_MIN }, { MSI_BASE, MSI_SIZE } };
+
+	if (windows_fit(windows, region, 2, true))
+		pass(&probe, "a window has room for what is mapped, one for interrupts");
+	else
+		fail(&probe, TOOL_IMPOSSIBLE,
+		     "make the NTB's BARs larger in the other host's firmware; 1 GiB is a good size",
+		     "no window has 16 MiB for what is mapped, beside the interrupt range at 0xfee00000");
+}
+
 static void look_at_reach(struct preflight *pf, const struct link *link,
 			  const struct windows *windows)
 {
@@ -143,8 +169,12 @@ static void look_at_reach(struct preflight *pf, const struct link *link,
 	const char *remedy =
 		"make the NTB's BARs larger in the other host's firmware; 4 GiB is a good size";
 	struct region region[2] = { { 0, pf->ram_end }, { MSI_BASE, MSI_SIZE } };
-	char need[32], low[32], have[32];
+	char need[32], low[32], have[32], type[32];
 
+	if (link_translated(link, type, sizeof(type))) {
+		look_at_mapped_reach(pf, link, windows);
+		return;
+	}
 	if (!pf->ram_end)
 		return;
 	bytes_text(pf->ram_end, need, sizeof(need));
@@ -171,7 +201,7 @@ static void look_at_windows(struct preflight *pf, const struct link *link,
 			    const struct windows *windows)
 {
 	struct probe probe = { &pf->findings, link->name, "windows", pf->roles };
-	char in[32], out[32];
+	char in[32], out[32], type[32];
 
 	if (!windows->told) {
 		unknown(&probe, "run it as root, with debugfs mounted",
@@ -196,7 +226,8 @@ static void look_at_windows(struct preflight *pf, const struct link *link,
 		pass(&probe, "%zu in, up to %s; %zu out, up to %s", windows->inbound, in,
 		     windows->outbound, out);
 	if (pf->roles & ROLE_BORROW) {
-		look_at_bounce(pf, link, windows);
+		if (!link_translated(link, type, sizeof(type)))
+			look_at_bounce(pf, link, windows);
 		look_at_reach(pf, link, windows);
 	}
 }

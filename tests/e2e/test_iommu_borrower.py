@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A borrower with an IOMMU: its lender reaches what the borrower's drivers have mapped, while they have, and no more.
+
+Both hosts translate strictly and remap interrupts. What the lender's CPU reads through its aperture shows what the
+borrower lets in, whatever the lent device is told.
+"""
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+
+import lending
+from rig import Nvme
+from rig.pair import DEVICE_BDF, NTB_BDF
+
+SIZE = 4 << 20
+EDU = "0000:00:07.0"
+PAGE = 4096
+DEVICES = [Nvme(size=SIZE), "edu,dma_mask=0xffffffff"]
+PAIR = lending.options(devices=DEVICES, lender_iommu=True, borrower_iommu=True, append="iomem=relaxed")
+
+
+def group_type(guest, bdf):
+    """Type of the domain of a device's IOMMU group."""
+    return guest.read(f"/sys/bus/pci/devices/{bdf}/iommu_group/type")
+
+
+def slice_of(guest, lease):
+    """I/O addresses of a lease, from the borrower's dump: (base, size, bytes mapped)."""
+    part = guest.read("/sys/kernel/debug/devlend/leases").split(f"{lease}: ")[1].split("\nlease-")[0]
+    return [int(n, 16) for n in re.search(r"io: base (\w+) size (\w+) mapped (\w+)", part).groups()]
+
+
+def test_drive(pair):
+    """Borrowed, read and written in mode iommu, with a group of its own; nothing stays mapped, nothing faults."""
+    lender, borrower = lending.ready(pair).guests
+    assert group_type(borrower, NTB_BDF) == "DMA"
+    want = lending.fill(lender.devices[0])
+    bdf, lease, disk = lending.borrowed_drive(pair)
+    shadow = lending.shadow_of(borrower, lease)
+    assert borrower.read(f"{lending.BUS}/{lease}/dma_mode") == "iommu"
+    assert group_type(borrower, shadow) == "DMA"
+    assert borrower.text(f"ls /sys/bus/pci/devices/{shadow}/iommu_group/devices").split() == [shadow]
+    got = borrower.text(f"dd if=/dev/{disk} bs=128k iflag=direct status=none | sha256sum", timeout=300)
+    assert got.split()[0] == want
+    borrower.run(f"dd if=/dev/urandom of=/tmp/new bs=64k count=4 status=none && "
+                 f"dd if=/tmp/new of=/dev/{disk} bs=64k seek=3 oflag=direct status=none", timeout=120)
+    assert Path(lender.devices[0].image).read_bytes()[3 << 16:7 << 16] == borrower.pull("/tmp/new")
+    base, size, mapped = slice_of(borrower, lease)
+    # queues and the like; but no more than the driver keeps
+    assert base % size == 0 and 0 < mapped < 8 << 20
+    lending.give_back(borrower, lease)
+    lending.wait_state(lender, f"lent-{bdf}", "offered")
+    lending.reclaim(lender, bdf)
+    for line in ("had mapped are closed", "stay reserved"):
+        assert line not in borrower.dmesg()
+
+
+class Reader:
+    """The lender's CPU, which reads the borrower's I/O addresses through the window that a lease uses."""
+
+    def __init__(self, pair, lease):
+        self.lender = pair.lender
+        self.base, self.size, _ = slice_of(pair.borrower, lease)
+        part = pair.lender.read("/sys/kernel/debug/devlend/lent").split(f"{EDU}: ")[1]
+        window, offset, length, device = re.search(
+            r"map 0: kind \d+ window (\d) offset (\w+) length (\w+) .* device address (\w+)", part).groups()
+        assert window == "1" and int(length, 16) == self.size
+        bars = pair.lender.read(f"/sys/bus/pci/devices/{NTB_BDF}/resource").splitlines()
+        self.aperture = int(bars[4].split()[0], 16)
+        self.first = self.aperture + int(offset, 16)
+        self.device = int(device, 16)
+
+    def read(self, device_addresses):
+        """The first word of each page, as the device would address it; None where the borrower lets nothing in."""
+        asked = " ".join(hex(self.first + address - self.device) for address in device_addresses)
+        out = self.lender.text(f"for a in {asked}; do devmem $a 32; done", timeout=300)
+        words = [int(word, 16) for word in out.split()]
+        assert len(words) == len(device_addresses)
+        return [None if word == 0xffffffff else word for word in words]
+
+
+@pytest.fixture
+def edu(pair):
+    """A borrowed edu with its driver: (borrower, lease, folder, reader)."""
+    with lending.borrowed_edu(pair, EDU) as lease:
+        pair.borrower.run("modprobe rig_edu dma_bits=32")
+        reader = Reader(pair, lease)
+        yield pair.borrower, lease, f"/sys/bus/pci/devices/{lending.shadow_of(pair.borrower, lease)}", reader
+
+
+def buffer(borrower, folder):
+    """DMA address of the driver's first buffer, and the word that it begins with."""
+    address = int(borrower.read(f"{folder}/buffer").split()[1], 16)
+    return address, int.from_bytes(bytes.fromhex(borrower.read(f"{folder}/first"))[:4], "little")
+
+
+@pytest.mark.allow_complaints("DMAR: ")
+def test_reach_is_what_is_mapped(edu):
+    """The lender reads the driver's two pages, and nothing around them, below, above, or of another lease's part."""
+    borrower, lease, folder, reader = edu
+    assert borrower.write(f"{folder}/transfer", "4096", timeout=120) == 0
+    assert slice_of(borrower, lease)[2] == 2 * PAGE
+    address, word = buffer(borrower, folder)
+    assert reader.read([address]) == [word]
+    span = 40
+    around = [address + n * PAGE for n in range(-span, span + 1)
+              if reader.device <= address + n * PAGE < reader.device + reader.size]
+    seen = [n for n, found in zip(around, reader.read(around)) if found is not None]
+    assert address in seen and len(seen) == 2
+    # the page of the probe, some between, and what follows in the window
+    step = reader.size // 32
+    far = [reader.device + n * step for n in range(32)] + [reader.device + reader.size + n * step for n in range(8)]
+    assert reader.read([n for n in far if n not in seen]) == [None] * len([n for n in far if n not in seen])
+    # faults, but none of the device's
+    assert f"{NTB_BDF[5:]}" in borrower.text("dmesg | grep 'DMAR: .*fault addr' | tail -n 1")
+
+
+@pytest.mark.allow_complaints("DMAR: ")
+def test_closed_by_unmap(edu):
+    """A page is in reach from its map to its unmap, and not after: streamed pages, and buffers when the driver goes."""
+    borrower, lease, folder, reader = edu
+    for _ in range(2):
+        assert borrower.write(f"{folder}/stream", "4096", timeout=120) == 0
+        streamed = [int(n, 16) for n in borrower.read(f"{folder}/streamed").split()][1::2]
+        assert all(reader.device <= n < reader.device + reader.size for n in streamed)
+        assert reader.read(streamed) == [None, None]
+        assert slice_of(borrower, lease)[2] == 2 * PAGE
+    address, word = buffer(borrower, folder)
+    assert reader.read([address]) == [word]
+    borrower.run("modprobe -r rig_edu")
+    assert reader.read([address]) == [None]
+    assert slice_of(borrower, lease)[2] == 0
+
+
+def test_coherent_buffer_of_many_pages(edu, record_property):
+    """Eight MiB from pieces of memory: each page is where the device's addresses say."""
+    borrower, lease, folder, reader = edu
+    mib = 8
+    pages = (mib << 20) // PAGE
+    assert borrower.write(f"{folder}/coherent", str(mib), timeout=120) == 0
+    start, breaks = borrower.read(f"{folder}/coherent").split()
+    record_property("breaks", int(breaks))
+    assert slice_of(borrower, lease)[2] == (pages + 2) * PAGE
+    assert int(breaks) > 0
+    start = int(start, 16)
+    assert reader.read([start + n * PAGE for n in range(pages)]) == list(range(pages))
+    assert borrower.write(f"{folder}/coherent", "0") == 0
+    assert slice_of(borrower, lease)[2] == 2 * PAGE
+
+
+def test_two_leases(pair):
+    """Each has a part of the window; one that ends leaves the other's as it is."""
+    lender, borrower = lending.ready(pair).guests
+    _, drive, disk = lending.borrowed_drive(pair)
+    with lending.borrowed_edu(pair, EDU) as lease:
+        borrower.run("modprobe rig_edu dma_bits=32")
+        (one, size, _), (two, other_size, _) = slice_of(borrower, drive), slice_of(borrower, lease)
+        assert size == other_size and abs(one - two) == size
+        lending.give_back(borrower, drive)
+        folder = f"/sys/bus/pci/devices/{lending.shadow_of(borrower, lease)}"
+        assert borrower.write(f"{folder}/transfer", "4096", timeout=120) == 0
+    del disk
+    lending.reclaim(lender, DEVICE_BDF)
+
+
+@pytest.mark.long
+def test_pass_through(make_pair):
+    """iommu=pt on the borrower: mode direct, as without an IOMMU."""
+    pair = make_pair(**lending.options(devices=[Nvme(size=SIZE)], borrower_iommu=True, borrower_append="iommu=pt"))
+    borrower = lending.ready(pair).borrower
+    assert group_type(borrower, NTB_BDF) == "identity"
+    want = lending.fill(pair.lender.devices[0])
+    bdf, lease, disk = lending.borrowed_drive(pair)
+    assert borrower.read(f"{lending.BUS}/{lease}/dma_mode") == "direct"
+    got = borrower.text(f"dd if=/dev/{disk} bs=128k iflag=direct status=none | sha256sum", timeout=300)
+    assert got.split()[0] == want == hashlib.sha256(Path(pair.lender.devices[0].image).read_bytes()).hexdigest()
+    lending.take_down(pair, bdf)
