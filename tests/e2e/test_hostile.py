@@ -25,7 +25,7 @@ from leaks import scan_for_leaks
 from rig import Nvme
 
 SEED = int(os.environ.get("DEVLEND_SEED", "1"))
-MESSAGES = int(os.environ.get("DEVLEND_MESSAGES", "2500"))
+MESSAGES = int(os.environ.get("DEVLEND_MESSAGES", "20000"))
 KMEMLEAK = bool(os.environ.get("DEVLEND_KMEMLEAK"))
 BATCH = 1000		# messages of a session
 SLICE = 50		# messages that are made and sent in one go
