@@ -119,7 +119,7 @@ soak-hostile: ntbsim modules-checking
 SOAK_SECONDS ?= 1800
 soak: rig
 	+$(MAKE) --no-print-directory ntbsim modules-checking
-	DEVLEND_SOAK_S=$(SOAK_SECONDS) DEVLEND_SOAK_SEED=$${DEVLEND_SOAK_SEED:-$$(date +%s)} $(PYTEST) tests/e2e/test_soak.py
+	DEVLEND_SOAK_S=$(SOAK_SECONDS) DEVLEND_SOAK_SEED=$${DEVLEND_SOAK_SEED:-$$(date +%s)} $(PYTEST) tests/e2e/test_checking.py -k soak
 
 # Each target so long, in seconds; "make -C tests/fuzz minimize" takes what was found into the corpus.
 FUZZ_SECONDS ?= 60

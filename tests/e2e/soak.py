@@ -119,6 +119,10 @@ class Soak:
         except GuestGone:
             pass
 
+    def injected(self):
+        """What went wrong so far, as figures.py counts it."""
+        return {a.__name__: self.counts[a.__name__] for a in self.storm + self.death if a.__name__ in self.counts}
+
     # What operators and drives do
 
     def borrow_or_return(self):
