@@ -187,7 +187,7 @@ struct nomem_entry {
 static int nomem_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct nomem_entry *entry = container_of(kp, struct nomem_entry, kp);
-	gfp_t gfp = entry->gfp_third ? regs->dx : regs->si;
+	gfp_t gfp = (__force gfp_t)(entry->gfp_third ? regs->dx : regs->si);
 	bool fails = false;
 
 	if (!nomem_on || gfp & __GFP_NOFAIL || !nomem_in_task())
