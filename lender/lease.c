@@ -251,9 +251,10 @@ void lender_lease_end(struct lender_dev *lent)
 
 	if (link && lease_end_reason(end) && devlend_link_is_up(link))
 		lease_call_revoke(link, &handle, lease_end_reason(end), 0, LEASE_TELL_MS);
+	err = lease_settle(lent, &bound);
+	/* not before: the last put waits for who tells of the link's end, which takes our lock */
 	if (link)
 		devlend_link_put(link);
-	err = lease_settle(lent, &bound);
 	if (err && bound)
 		dev_err(&lent->dev, "%s, but could not be reset (%d): quarantined; reclaim it, and power-cycle it if its driver fails\n",
 			lease_end_name(end), err);
