@@ -7,7 +7,7 @@
  *   ATTACH       the lender maps them for the device, and tells the device's addresses
  *   PROBE        each window is proven by a nonce (probe.c)
  *   windows      resources inside the NTB's BARs (bars.c)
- *   interrupts   domain of the lease (irq.c)
+ *   interrupts   domain of the lease, and its way proven (irq.c)
  *   CONFIG       sparse config image -> the shadow's config space
  *   scan         bus, BARs, device, driver (bridge.c)
  *
@@ -161,8 +161,7 @@ static int borrow_local(struct borrower_lease *lease)
 	err = borrower_windows_attach(&lease->windows, lease->ntb, &lease->dev);
 	if (err)
 		goto unlock;
-	err = borrower_irq_create(&lease->irq, &lease->ntb->dev, dev_name(&lease->dev),
-				  lease->memory.device_addr[BORROWER_MAP_MSI], &lease->dev);
+	err = borrower_irq_create(lease);
 unlock:
 	mutex_unlock(&lease->lock);
 	return err;
@@ -204,6 +203,9 @@ int borrower_lease_borrow(struct borrower_lease *lease)
 	err = lease->dma->usable(&lease->memory, &lease->dev);
 	if (err)
 		return err;
+	err = borrower_irq_choose(lease);
+	if (err)
+		return err;
 	err = borrow_grant(lease);
 	if (err)
 		return err;
@@ -220,6 +222,9 @@ int borrower_lease_borrow(struct borrower_lease *lease)
 	if (err)
 		return err;
 	err = borrow_local(lease);
+	if (err)
+		return err;
+	err = borrower_irq_prove(lease);
 	if (err)
 		return err;
 	err = borrow_shadow(lease);

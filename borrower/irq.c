@@ -1,101 +1,192 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Interrupts of the shadow, mode "direct": the lent device writes its message straight to
- * this host's interrupt range, through the NTB.
+ * Interrupts of the shadow: by which way they arrive.
  *
- * The vector is this host's own. The message is composed by the parent domain (the vector
- * domain, or interrupt remapping), and its address is then translated to that by which the
- * lent device reaches 0xfee00000 here. The PCI core writes the translated message into the
- * device's MSI-X table through the BAR, or into the shadow's MSI capability.
+ * One interface, struct borrower_irq_ops, with a mode for each kind of host:
  *
- * What kind of domain the PCI core wants differs between kernels: irq_legacy.c makes one
- * PCI MSI domain per bridge, irq_parent.c a parent of per-device domains; Kbuild takes one
- * of them.
+ * direct   The lent device writes its message straight to this host's interrupt range, through
+ *          the NTB: irq_message.c.
+ * vectors  The same where this host remaps interrupts, and checks who sent a message: what
+ *          arrives carries the NTB function's requester id.
+ * doorbell The lender takes the interrupt and tells this host of it.
  *
- * Called by borrow.c and removal.c in the lease's worker; compose is called by the
- * interrupt core under a raw lock with interrupts off: no sleeping, no calls. Owns the
- * domain and its fwnode; lives in the lease.
+ * The mode is chosen for a lease when it begins: the one that the offer's irq_mode asks for, or
+ * the first that can work. Before a driver is near, the way is tried; one that does not
+ * deliver gives way to the next, unless it was forced.
+ *
+ * Called by borrow.c and removal.c in the lease's worker. Owns nothing; no locks.
  */
-#include <linux/device.h>
-#include <linux/irq.h>
-#include <linux/irqdomain.h>
+#include <linux/pci.h>
 #include <linux/string.h>
 
-#include <devlend/compat.h>
-
 #include "irq.h"
+#include "lease.h"
+
+static const char *irq_doorbell_unusable(const struct borrower_lease *lease)
+{
+	return "the lender does not forward interrupts";
+}
+
+static const struct borrower_irq_ops irq_doorbell = {
+	.name = "doorbell",
+	.unusable = irq_doorbell_unusable,
+};
+
+/* in the order in which they are tried */
+static const struct borrower_irq_ops *const irq_modes[BORROWER_IRQ_MODES] = {
+	[BORROWER_IRQ_DIRECT] = &borrower_irq_direct,
+	[BORROWER_IRQ_VECTORS] = &borrower_irq_vectors,
+	[BORROWER_IRQ_DOORBELL] = &irq_doorbell,
+};
 
 /**
- * borrower_irq_compose() - irq_compose_msi_msg of the lease's domain
- * @data: interrupt data of our level; its chip data is the struct borrower_irq
- * @msg: filled in
+ * borrower_irq_mode_name() - a mode as the attributes have it
+ * @mode: the mode, or auto
  *
- * Context: raw irq descriptor lock held, interrupts off.
+ * Context: any. Return: constant text.
  */
-void borrower_irq_compose(struct irq_data *data, struct msi_msg *msg)
+const char *borrower_irq_mode_name(enum borrower_irq_mode mode)
 {
-	struct borrower_irq *irq = irq_data_get_irq_chip_data(data);
-	struct irq_data *pos;
+	return irq_modes[mode] ? irq_modes[mode]->name : "auto";
+}
 
-	memset(msg, 0, sizeof(*msg));
-	for (pos = data->parent_data; pos; pos = pos->parent_data) {
-		if (pos->chip && pos->chip->irq_compose_msi_msg) {
-			pos->chip->irq_compose_msi_msg(pos, msg);
+/**
+ * borrower_irq_mode_parse() - the mode that a text names
+ * @text: as written to an attribute
+ *
+ * Context: any. Return: an &enum borrower_irq_mode; -EINVAL.
+ */
+int borrower_irq_mode_parse(const char *text)
+{
+	int mode;
+
+	for (mode = BORROWER_IRQ_AUTO; mode < BORROWER_IRQ_MODES; mode++)
+		if (sysfs_streq(text, borrower_irq_mode_name(mode)))
+			return mode;
+	return -EINVAL;
+}
+
+/* The first mode from @mode on that can work, after one log line NULL. */
+static const struct borrower_irq_ops *irq_first(struct borrower_lease *lease,
+						enum borrower_irq_mode mode)
+{
+	const char *why = NULL;
+
+	lockdep_assert_held(&lease->lock);
+	for (; mode < BORROWER_IRQ_MODES; mode++) {
+		const char *one = irq_modes[mode]->unusable(lease);
+
+		if (!one)
+			return irq_modes[mode];
+		/* what keeps the first from working is what an operator can change */
+		why = why ?: one;
+		if (mode == lease->irq.want)
 			break;
-		}
 	}
-	/* pairs with the WRITE_ONCE of borrower_irq_create(); a single word on 64-bit kernels */
-	if (!borrower_irq_translate(READ_ONCE(irq->msi_device_addr), msg))
-		pr_warn_ratelimited("interrupt %u has a message outside the interrupt range; use interrupt remapping or fewer CPUs\n",
-				    data->irq);
+	dev_err(&lease->dev, "interrupt mode %s cannot be had: %s\n",
+		borrower_irq_mode_name(lease->irq.want), why);
+	return NULL;
+}
+
+/**
+ * borrower_irq_choose() - choose the mode of a lease
+ * @lease: fresh; &borrower_irq.want is set
+ *
+ * Context: the lease's worker; no locks held.
+ * Return: 0; after one log line -EOPNOTSUPP where the mode that is wanted, or with auto any, cannot
+ * work here; -ENOLINK.
+ */
+int borrower_irq_choose(struct borrower_lease *lease)
+{
+	enum borrower_irq_mode from = max(lease->irq.want, BORROWER_IRQ_AUTO + 1);
+	int err = -ENOLINK;
+
+	mutex_lock(&lease->lock);
+	if (!lease->dead) {
+		WRITE_ONCE(lease->irq.ops, irq_first(lease, from));
+		err = lease->irq.ops ? 0 : -EOPNOTSUPP;
+	}
+	mutex_unlock(&lease->lock);
+	return err;
 }
 
 /**
  * borrower_irq_create() - make the interrupt domain of a lease
- * @irq: zeroed
- * @ntb: the NTB function, whose parent domain delivers the interrupts
- * @name: for /sys/kernel/debug/irq; copied
- * @msi_device_addr: device address of the start of this host's interrupt range
- * @log: device to log for
+ * @lease: attached; its windows are
  *
- * Context: process; the lease's lock is held. Return: 0; -EOPNOTSUPP where the host has no
- * MSI; -ENOMEM.
+ * Context: process; the lease's lock is held. Return: 0, or an errno after one log line.
  */
-int borrower_irq_create(struct borrower_irq *irq, struct device *ntb, const char *name,
-			u64 msi_device_addr, struct device *log)
+int borrower_irq_create(struct borrower_lease *lease)
 {
-	struct irq_domain *parent = devlend_msi_parent(dev_get_msi_domain(ntb));
+	int err;
 
-	if (!parent) {
-		dev_err(log, "the NTB has no MSI domain here; boot without pci=nomsi\n");
-		return -EOPNOTSUPP;
-	}
-	WRITE_ONCE(irq->msi_device_addr, msi_device_addr);
-	irq->fwnode = irq_domain_alloc_named_fwnode(name);
-	if (!irq->fwnode)
-		return -ENOMEM;
-	irq->domain = borrower_irq_domain_create(irq, parent);
-	if (!irq->domain) {
-		irq_domain_free_fwnode(irq->fwnode);
-		irq->fwnode = NULL;
-		dev_err(log, "cannot make an interrupt domain below %s\n", parent->name);
-		return -ENOMEM;
-	}
-	return 0;
+	lockdep_assert_held(&lease->lock);
+	err = lease->irq.ops->create(lease);
+	lease->irq.created = !err;
+	return err;
 }
 
 /**
  * borrower_irq_destroy() - remove the interrupt domain; no device uses it any more
- * @irq: made, or not
+ * @lease: may have none
  *
- * Context: process.
+ * Context: process; the lease's lock is held.
  */
-void borrower_irq_destroy(struct borrower_irq *irq)
+void borrower_irq_destroy(struct borrower_lease *lease)
 {
-	if (!irq->domain)
-		return;
-	irq_domain_remove(irq->domain);
-	irq_domain_free_fwnode(irq->fwnode);
-	irq->domain = NULL;
-	irq->fwnode = NULL;
+	lockdep_assert_held(&lease->lock);
+	if (lease->irq.created)
+		lease->irq.ops->destroy(lease);
+	lease->irq.created = false;
+}
+
+/* Give up the mode in force for the next one that can work. */
+static int irq_fall_back(struct borrower_lease *lease)
+{
+	const struct borrower_irq_ops *next;
+	enum borrower_irq_mode mode;
+	int err = -ENOLINK;
+
+	mutex_lock(&lease->lock);
+	borrower_irq_destroy(lease);
+	if (lease->dead)
+		goto unlock;
+	for (mode = BORROWER_IRQ_AUTO + 1; irq_modes[mode] != lease->irq.ops; mode++)
+		;
+	err = -EIO;
+	if (lease->irq.want != BORROWER_IRQ_AUTO || ++mode == BORROWER_IRQ_MODES)
+		goto unlock;
+	next = irq_first(lease, mode);
+	if (!next)
+		goto unlock;
+	dev_warn(&lease->dev, "falls back to interrupt mode %s\n", next->name);
+	WRITE_ONCE(lease->irq.ops, next);
+	err = borrower_irq_create(lease);
+unlock:
+	mutex_unlock(&lease->lock);
+	return err;
+}
+
+/**
+ * borrower_irq_prove() - see that the chosen way is open, or take another
+ * @lease: its interrupt domain is made, no bridge has it yet
+ *
+ * Context: the lease's worker; no locks held. Return: 0 with the mode in force proven; else an
+ * errno after one log line.
+ */
+int borrower_irq_prove(struct borrower_lease *lease)
+{
+	int err;
+
+	for (;;) {
+		const struct borrower_irq_ops *ops = lease->irq.ops;
+
+		err = ops->prove ? ops->prove(lease) : 0;
+		/* of a lender that is lost no way is open */
+		if (!err || READ_ONCE(lease->dead))
+			return err;
+		err = irq_fall_back(lease);
+		if (err)
+			return err;
+	}
 }

@@ -4,11 +4,45 @@
 
 #include <linux/msi.h>
 
+struct borrower_lease;
 struct device;
 struct irq_domain;
 
+/* Ways by which interrupts of a lent device arrive; auto is what is asked for, not a way. */
+enum borrower_irq_mode {
+	BORROWER_IRQ_AUTO,
+	BORROWER_IRQ_DIRECT,
+	BORROWER_IRQ_VECTORS,
+	BORROWER_IRQ_DOORBELL,
+	BORROWER_IRQ_MODES,
+};
+
 /**
- * struct borrower_irq - the interrupt domain of a lease
+ * struct borrower_irq_ops - one way for interrupts of a lent device to arrive
+ * @name: value of the irq_mode attributes
+ * @unusable: why it cannot work for a lease, whose NTB function, link and offer are known; NULL
+ *	where it can. Called before anything is asked of the lender, with the lease's lock held
+ * @create: make &borrower_irq.domain for the bridge. Called with the windows attached, the lease's
+ *	lock held. Return: 0, or an errno after one log line; then nothing is left of it
+ * @prove: is the way open? Called after @create, before a driver can bind, with no lock held; may
+ *	call the peer. Return: 0, or an errno after one log line: then @destroy, and, where the mode
+ *	was not forced, another mode. May be NULL
+ * @destroy: undo @create; no device uses the domain any more. The NTB function may be gone; the
+ *	lease's lock is held. Called only after @create succeeded
+ */
+struct borrower_irq_ops {
+	const char *name;
+	const char *(*unusable)(const struct borrower_lease *lease);
+	int (*create)(struct borrower_lease *lease);
+	int (*prove)(struct borrower_lease *lease);
+	void (*destroy)(struct borrower_lease *lease);
+};
+
+/**
+ * struct borrower_irq - interrupts of a lease
+ * @want: what the borrow asked for; constant
+ * @ops: the mode in force; NULL until one is chosen
+ * @created: @ops->create() succeeded, @ops->destroy() is due
  * @msi_device_addr: address by which the device reaches the start of this host's interrupt
  *	range; constant today, read with READ_ONCE so that it may be moved
  * @fwnode: names the domain
@@ -16,6 +50,9 @@ struct irq_domain;
  * @info: for kernels whose PCI MSI domain is one per bridge
  */
 struct borrower_irq {
+	enum borrower_irq_mode want;
+	const struct borrower_irq_ops *ops;
+	bool created;
 	u64 msi_device_addr;
 	struct fwnode_handle *fwnode;
 	struct irq_domain *domain;
@@ -26,10 +63,17 @@ struct borrower_irq {
 bool borrower_irq_translate(u64 msi_device_addr, struct msi_msg *msg);
 
 /* irq.c */
+const char *borrower_irq_mode_name(enum borrower_irq_mode mode);
+int borrower_irq_mode_parse(const char *text);
+int borrower_irq_choose(struct borrower_lease *lease);
+int borrower_irq_create(struct borrower_lease *lease);
+int borrower_irq_prove(struct borrower_lease *lease);
+void borrower_irq_destroy(struct borrower_lease *lease);
+
+/* irq_message.c */
+extern const struct borrower_irq_ops borrower_irq_direct;
+extern const struct borrower_irq_ops borrower_irq_vectors;
 void borrower_irq_compose(struct irq_data *data, struct msi_msg *msg);
-int borrower_irq_create(struct borrower_irq *irq, struct device *ntb, const char *name,
-			u64 msi_device_addr, struct device *log);
-void borrower_irq_destroy(struct borrower_irq *irq);
 
 /* irq_legacy.c or irq_parent.c, as the kernel has it */
 struct irq_domain *borrower_irq_domain_create(struct borrower_irq *irq,

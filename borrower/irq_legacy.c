@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The interrupt domain of a lease on kernels where a bridge has one PCI MSI domain for all of
- * its devices (pci_msi_create_irq_domain(), up to 6.x). See irq.c for who calls this.
+ * its devices (pci_msi_create_irq_domain(), up to 6.x). See irq_message.c for who calls this.
  *
  * Its bus token is not that of an ordinary PCI MSI domain: interrupt remapping drivers replace
  * an ordinary one, and with it the translation.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The interrupt domain of a lease on kernels where each PCI device has MSI domains of its own
- * below a parent (msi_create_parent_irq_domain()). See irq.c for who calls this.
+ * below a parent (msi_create_parent_irq_domain()). See irq_message.c for who calls this.
  *
  * Our domain is a layer between the device's domains above, whose chips the PCI core
  * provides, and the vector or interrupt remapping domain below. The message is composed

@@ -197,6 +197,7 @@ static struct borrower_lease *lease_alloc(struct devlend_link *link,
  * @offer: copied
  * @offer_name: copied
  * @slot: slot wanted, or -1
+ * @irq_mode: interrupt mode wanted, or auto
  *
  * Context: process, sleeps.
  * Return: the lease, referenced for the caller; -EBUSY where the offer is borrowed here
@@ -205,7 +206,8 @@ static struct borrower_lease *lease_alloc(struct devlend_link *link,
  */
 struct borrower_lease *borrower_lease_start(struct devlend_link *link,
 					    const struct devlend_wire_offer *offer,
-					    const char *offer_name, int slot)
+					    const char *offer_name, int slot,
+					    enum borrower_irq_mode irq_mode)
 {
 	struct borrower_lease *lease = lease_alloc(link, offer, offer_name);
 	int err;
@@ -219,6 +221,7 @@ struct borrower_lease *borrower_lease_start(struct devlend_link *link,
 	/* link_gone waits for leases_lock, so the function is still there */
 	lease->ntb = pci_dev_get(devlend_link_pdev(link));
 	lease->dma = borrower_dma_choose(lease->ntb);
+	lease->irq.want = irq_mode;
 	err = borrower_slot_get(&offer->id, slot);
 	if (err < 0)
 		goto unlock;

@@ -69,7 +69,7 @@ struct seq_file;
  * @memory: exposed memory; constant from ATTACH on but for the open flags
  * @probe_page: private page of the memory probe, kept until the windows are closed
  * @windows: host bridge windows
- * @irq: interrupt domain
+ * @irq: interrupt mode and domain
  * @shadow: owned by its bridge; NULL before there is one and after it was given up
  */
 struct borrower_lease {
@@ -126,7 +126,8 @@ int borrower_leases_init(void);
 void borrower_leases_exit(void);
 struct borrower_lease *borrower_lease_start(struct devlend_link *link,
 					    const struct devlend_wire_offer *offer,
-					    const char *offer_name, int slot);
+					    const char *offer_name, int slot,
+					    enum borrower_irq_mode irq_mode);
 int borrower_lease_wait_started(struct borrower_lease *lease);
 int borrower_lease_end(struct borrower_lease *lease, bool wait);
 void borrower_lease_lost(struct borrower_lease *lease);

@@ -56,7 +56,10 @@ static DEVICE_ATTR_RO(dma_mode);
 
 static ssize_t irq_mode_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "direct\n");
+	const struct borrower_irq *irq = &to_borrower_lease(dev)->irq;
+	const struct borrower_irq_ops *ops = READ_ONCE(irq->ops);
+
+	return sysfs_emit(buf, "%s\n", ops ? ops->name : borrower_irq_mode_name(irq->want));
 }
 static DEVICE_ATTR_RO(irq_mode);
 

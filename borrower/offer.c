@@ -269,11 +269,13 @@ void borrower_offers_link_lost(struct devlend_link *link)
 int borrower_offer_borrow(struct borrower_offer *offer, int slot)
 {
 	struct devlend_wire_offer wire;
+	enum borrower_irq_mode irq_mode;
 	struct borrower_lease *lease;
 	int err;
 
 	mutex_lock(&offer->lock);
 	wire = offer->wire;
+	irq_mode = offer->irq_mode;
 	mutex_unlock(&offer->lock);
 	switch (le32_to_cpu(wire.state)) {
 	case DEVLEND_OFFER_AVAILABLE:
@@ -285,7 +287,7 @@ int borrower_offer_borrow(struct borrower_offer *offer, int slot)
 	default:
 		return -EBUSY;
 	}
-	lease = borrower_lease_start(offer->link, &wire, dev_name(&offer->dev), slot);
+	lease = borrower_lease_start(offer->link, &wire, dev_name(&offer->dev), slot, irq_mode);
 	if (IS_ERR(lease))
 		return PTR_ERR(lease);
 	err = borrower_lease_wait_started(lease);

@@ -18,16 +18,18 @@
  * @dev: on the devlend bus, child of the link's device
  * @node: in the list of offers, under that list's lock
  * @link: referenced; where it was seen first
- * @lock: protects @wire; a leaf
+ * @lock: protects @wire and @irq_mode; a leaf
  * @wire: what the peer said last, valid by borrower_offer_valid(); host, domain and bdf
  * constant
+ * @irq_mode: interrupt mode that the next borrow is to use, or auto
  */
 struct borrower_offer {
 	struct device dev;
 	struct list_head node;
 	struct devlend_link *link;
-	struct mutex lock;	/* protects wire */
+	struct mutex lock;	/* protects what follows */
 	struct devlend_wire_offer wire;
+	enum borrower_irq_mode irq_mode;
 };
 
 static inline struct borrower_offer *to_borrower_offer(struct device *dev)

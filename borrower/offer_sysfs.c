@@ -67,6 +67,32 @@ static ssize_t id_show(struct device *dev, struct device_attribute *attr, char *
 }
 static DEVICE_ATTR_RO(id);
 
+static ssize_t irq_mode_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct borrower_offer *offer = to_borrower_offer(dev);
+	enum borrower_irq_mode mode;
+
+	mutex_lock(&offer->lock);
+	mode = offer->irq_mode;
+	mutex_unlock(&offer->lock);
+	return sysfs_emit(buf, "%s\n", borrower_irq_mode_name(mode));
+}
+
+static ssize_t irq_mode_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			      size_t count)
+{
+	struct borrower_offer *offer = to_borrower_offer(dev);
+	int mode = borrower_irq_mode_parse(buf);
+
+	if (mode < 0)
+		return mode;
+	mutex_lock(&offer->lock);
+	offer->irq_mode = mode;
+	mutex_unlock(&offer->lock);
+	return count;
+}
+static DEVICE_ATTR_RW(irq_mode);
+
 /* "auto", or a decimal slot number; -1 is auto */
 static int offer_parse_slot(const char *buf, int *slot)
 {
@@ -120,6 +146,7 @@ static struct attribute *offer_attrs[] = {
 	&dev_attr_msix_vectors.attr,
 	&dev_attr_mps.attr,
 	&dev_attr_lender_iommu.attr,
+	&dev_attr_irq_mode.attr,
 	&dev_attr_bar0_size.attr,
 	&dev_attr_bar1_size.attr,
 	&dev_attr_bar2_size.attr,

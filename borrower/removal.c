@@ -141,7 +141,7 @@ void borrower_lease_teardown(struct borrower_lease *lease)
 		removal_return(lease);
 
 	mutex_lock(&lease->lock);
-	borrower_irq_destroy(&lease->irq);
+	borrower_irq_destroy(lease);
 	borrower_windows_detach(&lease->windows);
 	borrower_memory_unexpose(&lease->memory, lease->link);
 	removal_release_memory(lease);

@@ -137,7 +137,7 @@ class FakeHost:
         self.attributes(folder, state=state, id=f"{host}/{device}/1", host=host, generation=1, vendor=f"0x{vendor}",
                         device=f"0x{kind}", subsystem_vendor="0x1af4", subsystem_device="0x1100",
                         **{"class": f"0x{cls}"}, revision="0x02", msi_vectors=0, msix_vectors=3, mps=128,
-                        lender_iommu=0, bar0_size=16384, bar1_size=0, bar2_size=0, bar3_size=0, bar4_size=0,
+                        lender_iommu=0, irq_mode="auto", bar0_size=16384, bar1_size=0, bar2_size=0, bar3_size=0, bar4_size=0,
                         bar5_size=0)
         self.put(f"{folder}/borrow", "")
         self.link_to(f"{BUS}/{name}", folder)

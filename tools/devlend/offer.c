@@ -56,6 +56,7 @@ bool offer_read(struct offer *offer, const char *name)
 	offer->msix = sys_number(0, "%s/msix_vectors", dir);
 	offer->mps = sys_number(0, "%s/mps", dir);
 	offer->lender_iommu = sys_number(0, "%s/lender_iommu", dir);
+	sys_read(offer->irq_mode, sizeof(offer->irq_mode), "%s/irq_mode", dir);
 	pci_ids_read(&offer->ids, dir, "subsystem");
 	offer_link(offer);
 	return true;
@@ -112,6 +113,7 @@ struct json_object *offer_json(const struct offer *offer)
 	json_number(o, "msix_vectors", offer->msix);
 	json_number(o, "mps", offer->mps);
 	json_number(o, "lender_iommu", offer->lender_iommu);
+	json_text(o, "irq_mode", offer->irq_mode);
 	json_ids(o, &offer->ids);
 	return o;
 }

@@ -24,6 +24,7 @@
  * @msix: interrupt vectors of its MSI-X capability
  * @mps: maximum payload size in force, bytes
  * @lender_iommu: address bits of the lender's IOMMU for it; 0 = none
+ * @irq_mode: interrupt mode that its next borrow is to use, or auto
  * @ids: what it is
  */
 struct offer {
@@ -35,6 +36,7 @@ struct offer {
 	char state[16];
 	long long bar[OFFER_BARS];
 	long long msi, msix, mps, lender_iommu;
+	char irq_mode[16];
 	struct pci_ids ids;
 };
 

@@ -185,7 +185,8 @@ static struct json_object *show_offer(const struct offer *offer, bool json)
 	for (i = 0; i < OFFER_BARS; i++)
 		if (offer->bar[i])
 			field("BAR", "%d: %lld bytes", i, offer->bar[i]);
-	field("interrupts", "%lld MSI-X, %lld MSI", offer->msix, offer->msi);
+	field("interrupts", "%lld MSI-X, %lld MSI, mode %s", offer->msix, offer->msi,
+	      or_none(offer->irq_mode));
 	field("max payload", "%lld bytes", offer->mps);
 	if (offer->lender_iommu)
 		field("lender's IOMMU", "%lld bits", offer->lender_iommu);

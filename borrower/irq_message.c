@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Interrupt modes "direct" and "vectors": the lent device writes its message straight to this
+ * host's interrupt range, through the NTB.
+ *
+ * The vector is this host's own. The message is composed by the parent domain, and its address is
+ * then translated to that by which the lent device reaches 0xfee00000 here. The PCI core writes
+ * the translated message into the device's MSI-X table through the BAR, or into the shadow's MSI
+ * capability. The parent is the vector domain in mode direct, and interrupt remapping in mode
+ * vectors.
+ *
+ * What kind of domain the PCI core wants differs between kernels: irq_legacy.c makes one
+ * PCI MSI domain per bridge, irq_parent.c a parent of per-device domains; Kbuild takes one
+ * of them.
+ *
+ * Called by irq.c in the lease's worker; compose is called by the interrupt core under a raw lock
+ * with interrupts off: no sleeping, no calls. Owns the domain and its fwnode; lives in the
+ * lease.
+ */
+#include <linux/device.h>
+#include <linux/irq.h>
+#include <linux/irqdomain.h>
+#include <linux/pci.h>
+#include <linux/string.h>
+
+#include <asm/irqdomain.h>
+
+#include <devlend/compat.h>
+
+#include "irq.h"
+#include "lease.h"
+
+static struct irq_domain *irq_message_parent(const struct borrower_lease *lease)
+{
+	return devlend_msi_parent(dev_get_msi_domain(&lease->ntb->dev));
+}
+
+static const char *irq_direct_unusable(const struct borrower_lease *lease)
+{
+	const struct irq_domain *parent = irq_message_parent(lease);
+
+	if (!parent)
+		return "the NTB has no MSI domain here; boot without pci=nomsi";
+	if (parent != x86_vector_domain)
+		return "this host remaps interrupts; use mode vectors";
+	return NULL;
+}
+
+static const char *irq_vectors_unusable(const struct borrower_lease *lease)
+{
+	const struct irq_domain *parent = irq_message_parent(lease);
+
+	if (!parent)
+		return "the NTB has no MSI domain here; boot without pci=nomsi";
+	if (parent == x86_vector_domain)
+		return "this host does not remap interrupts; use mode direct";
+	return NULL;
+}
+
+/**
+ * borrower_irq_compose() - irq_compose_msi_msg of the lease's domain
+ * @data: interrupt data of our level; its chip data is the struct borrower_irq
+ * @msg: filled in
+ *
+ * Context: raw irq descriptor lock held, interrupts off.
+ */
+void borrower_irq_compose(struct irq_data *data, struct msi_msg *msg)
+{
+	struct borrower_irq *irq = irq_data_get_irq_chip_data(data);
+	struct irq_data *pos;
+
+	memset(msg, 0, sizeof(*msg));
+	for (pos = data->parent_data; pos; pos = pos->parent_data) {
+		if (pos->chip && pos->chip->irq_compose_msi_msg) {
+			pos->chip->irq_compose_msi_msg(pos, msg);
+			break;
+		}
+	}
+	/* pairs with the WRITE_ONCE of irq_message_create(); a single word on 64-bit kernels */
+	if (!borrower_irq_translate(READ_ONCE(irq->msi_device_addr), msg))
+		pr_warn_ratelimited("interrupt %u has a message outside the interrupt range; use interrupt remapping or fewer CPUs\n",
+				    data->irq);
+}
+
+static int irq_message_create(struct borrower_lease *lease)
+{
+	struct irq_domain *parent = irq_message_parent(lease);
+	struct borrower_irq *irq = &lease->irq;
+
+	WRITE_ONCE(irq->msi_device_addr, lease->memory.device_addr[BORROWER_MAP_MSI]);
+	irq->fwnode = irq_domain_alloc_named_fwnode(dev_name(&lease->dev));
+	if (!irq->fwnode)
+		return -ENOMEM;
+	irq->domain = borrower_irq_domain_create(irq, parent);
+	if (!irq->domain) {
+		irq_domain_free_fwnode(irq->fwnode);
+		irq->fwnode = NULL;
+		dev_err(&lease->dev, "cannot make an interrupt domain below %s\n", parent->name);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static void irq_message_destroy(struct borrower_lease *lease)
+{
+	struct borrower_irq *irq = &lease->irq;
+
+	irq_domain_remove(irq->domain);
+	irq_domain_free_fwnode(irq->fwnode);
+	irq->domain = NULL;
+	irq->fwnode = NULL;
+}
+
+const struct borrower_irq_ops borrower_irq_direct = {
+	.name = "direct",
+	.unusable = irq_direct_unusable,
+	.create = irq_message_create,
+	.destroy = irq_message_destroy,
+};
+
+const struct borrower_irq_ops borrower_irq_vectors = {
+	.name = "vectors",
+	.unusable = irq_vectors_unusable,
+	.create = irq_message_create,
+	.destroy = irq_message_destroy,
+};

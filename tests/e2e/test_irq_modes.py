@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Interrupt modes of a host that does not remap interrupts: which is taken, which is refused, and that none is lost."""
+
+import errno
+
+import pytest
+
+import lending
+from rig.pair import DEVICE_BDF, NTB_MODULES
+
+OWN = NTB_MODULES + ("devlend_core", "devlend_lender", "devlend_borrower")
+PAIR = lending.options(devices=["edu,dma_mask=0xffffffffffffffff"], modules=OWN, borrower_smp=2)
+
+
+@pytest.fixture
+def offer(pair):
+    """An offered edu that nobody borrows: (borrower, name)."""
+    lender, borrower = lending.ready(pair).guests
+    lending.lend(lender, DEVICE_BDF, force=True)
+    yield borrower, lending.wait_offer(borrower, DEVICE_BDF)
+    for lease in lending.names(borrower, "lease"):
+        lending.give_back(borrower, lease)
+    lending.wait_state(lender, f"lent-{DEVICE_BDF}", "offered")
+    lending.reclaim(lender, DEVICE_BDF)
+
+
+@pytest.mark.parametrize("mode", ["auto", "direct"])
+def test_direct(offer, mode):
+    """Chosen by itself, and when asked for."""
+    borrower, name = offer
+    assert borrower.read(f"{lending.BUS}/{name}/irq_mode") == "auto"
+    lending.must_write(borrower, f"{lending.BUS}/{name}/irq_mode", mode)
+    lease = lending.borrow(borrower, name)
+    assert borrower.read(f"{lending.BUS}/{lease}/irq_mode") == "direct"
+
+
+@pytest.mark.parametrize("mode, why", [("vectors", "does not remap interrupts"), ("doorbell", "cannot be had")])
+def test_refused(offer, mode, why):
+    """A mode that cannot be had is refused at borrow, with one line; no lease is left, and auto works then."""
+    borrower, name = offer
+    file = f"{lending.BUS}/{name}/irq_mode"
+    lending.must_write(borrower, file, mode)
+    assert borrower.read(file) == mode
+    said = len(borrower.dmesg().splitlines())
+    assert borrower.write(f"{lending.BUS}/{name}/borrow", "auto", timeout=180) == errno.EOPNOTSUPP
+    lines = [line for line in borrower.dmesg().splitlines()[said:] if "interrupt mode" in line]
+    assert len(lines) == 1 and f"interrupt mode {mode} cannot be had: " in lines[0] and why in lines[0]
+    assert lending.names(borrower, "lease") == []
+    lending.must_write(borrower, file, "auto")
+    lending.borrow(borrower, name)
+
+
+def test_no_such_mode(offer):
+    """What names no mode is not taken."""
+    borrower, name = offer
+    for text in ("vector", "4", "direct doorbell"):
+        assert borrower.write(f"{lending.BUS}/{name}/irq_mode", text) == errno.EINVAL
+    assert borrower.read(f"{lending.BUS}/{name}/irq_mode") == "auto"
