@@ -97,12 +97,13 @@ static void bars_put(struct bars_ntb *nb)
 }
 
 /**
- * borrower_windows_build() - one host bridge window per NTB window that a grant uses
+ * borrower_windows_build() - one host bridge window for each BAR of a grant
  * @windows: filled in, detached
- * @grant: checked; all BARs in one NTB window have one offset there
+ * @grant: checked
  * @name: name of the resources, which must live as long
  *
- * The windows are as tight as the BARs and in descending order: the PCI core merges a
+ * The windows are as tight as the BARs: between two BARs of one device there may be those of
+ * another, which is borrowed too. They are in descending order: the PCI core merges a
  * window with the next in the list where that continues it upwards with the same offset, and
  * frees what is not its own in doing so.
  *
@@ -111,32 +112,29 @@ static void bars_put(struct bars_ntb *nb)
 void borrower_windows_build(struct borrower_windows *windows, const struct borrower_grant *grant,
 			    const char *name)
 {
-	unsigned int w, k;
+	unsigned int k;
 	int i;
 
 	memset(windows, 0, sizeof(*windows));
-	for (w = 0; w < DEVLEND_PLAN_WINDOWS_MAX; w++) {
-		struct borrower_window win = { .res = { .name = name, .flags = IORESOURCE_MEM } };
-		bool used = false;
+	for (i = 0; i < DEVLEND_BARS; i++) {
+		const struct borrower_bar *bar = &grant->bar[i];
 
-		for (i = 0; i < DEVLEND_BARS; i++) {
-			const struct borrower_bar *bar = &grant->bar[i];
-
-			if (!bar->size || bar->window != w)
-				continue;
-			if (!used || bar->cpu_phys < win.res.start)
-				win.res.start = bar->cpu_phys;
-			if (!used || bar->cpu_phys + bar->size - 1 > win.res.end)
-				win.res.end = bar->cpu_phys + bar->size - 1;
-			win.offset = bar->cpu_phys - bar->lender_bus;
-			used = true;
-		}
-		if (!used)
+		if (!bar->size)
 			continue;
-		for (k = windows->count; k && windows->win[k - 1].res.start < win.res.start; k--)
+		for (k = windows->count++; k; k--) {
+			if (windows->win[k - 1].res.start > bar->cpu_phys)
+				break;
 			windows->win[k] = windows->win[k - 1];
-		windows->win[k] = win;
-		windows->count++;
+		}
+		windows->win[k] = (struct borrower_window) {
+			.res = {
+				.name = name,
+				.flags = IORESOURCE_MEM,
+				.start = bar->cpu_phys,
+				.end = bar->cpu_phys + bar->size - 1,
+			},
+			.offset = bar->cpu_phys - bar->lender_bus,
+		};
 	}
 }
 

@@ -8,9 +8,10 @@
  *
  * What a lender could gain by a false grant, and the check against it: a BAR that lies
  * outside the aperture (range check, no wrap), two BARs that alias each other (disjoint on
- * both sides), a BAR of another size than was offered (compared), one that the PCI core
- * would round or move (power of two, natural alignment, below 4 GiB if 32-bit), and a
- * window that is not linear (one offset per window, since one bridge window serves it).
+ * both sides), a BAR of another size than was offered (compared), and one that the PCI core
+ * would round or move (power of two, natural alignment, below 4 GiB if 32-bit). How far a BAR's
+ * place here is from that on its own bus is its own affair: each has a bridge window, and a
+ * lender's IOMMU gives each another I/O address.
  */
 #include <linux/bits.h>
 #include <linux/errno.h>
@@ -142,16 +143,13 @@ static bool grant_overlap(u64 a, u64 a_size, u64 b, u64 b_size)
 	return a <= b + (b_size - 1) && b <= a + (a_size - 1);
 }
 
-/* BARs @a and @b: disjoint on both sides; one offset where they share a window */
+/* BARs @a and @b: disjoint on both sides */
 static bool grant_pair_valid(const struct borrower_bar *a, const struct borrower_bar *b)
 {
 	if (!a->size || !b->size)
 		return true;
-	if (grant_overlap(a->cpu_phys, a->size, b->cpu_phys, b->size) ||
-	    grant_overlap(a->lender_bus, a->size, b->lender_bus, b->size))
-		return false;
-	return a->window != b->window ||
-	       a->cpu_phys - a->lender_bus == b->cpu_phys - b->lender_bus;
+	return !grant_overlap(a->cpu_phys, a->size, b->cpu_phys, b->size) &&
+	       !grant_overlap(a->lender_bus, a->size, b->lender_bus, b->size);
 }
 
 static bool grant_msix_valid(const struct devlend_wire_offer *offer,
@@ -209,7 +207,7 @@ int borrower_grant_parse(const struct devlend_wire_offer *offer,
 		if (!grant_bar_take(&offer->bar[i], &wire->bar[i], aperture, apertures,
 				    &out->bar[i]))
 			return -EPROTO;
-	*why = "BARs that overlap, or a window that is not linear";
+	*why = "BARs that overlap";
 	for (i = 0; i < DEVLEND_BARS; i++)
 		for (k = i + 1; k < DEVLEND_BARS; k++)
 			if (!grant_pair_valid(&out->bar[i], &out->bar[k]))
