@@ -110,10 +110,9 @@ EXPORT_SYMBOL_GPL(devlend_aperture_get);
 
 /* --- exposing --------------------------------------------------------------- */
 
-static void windows_explain(struct devlend_windows *ws, const struct devlend_exposed *r,
-			    const struct devlend_plan_short *why)
+/* What there is of each window, for a log line. */
+static void windows_list(const struct devlend_windows *ws, char *list, size_t size)
 {
-	char list[WINDOW_LIST_MAX];
 	unsigned int i;
 	int len = 0;
 
@@ -121,15 +120,32 @@ static void windows_explain(struct devlend_windows *ws, const struct devlend_exp
 	for (i = 0; i < ws->count; i++) {
 		const struct devlend_window *win = &ws->win[i];
 
-		len += scnprintf(list + len, sizeof(list) - len, "; window %u: %s %llu KiB", i,
+		len += scnprintf(list + len, size - len, "; window %u: %s %llu KiB", i,
 				 win->open ? "in use, up to" : "free,", win->size_max >> 10);
 		if (win->open)
-			len += scnprintf(list + len, sizeof(list) - len, " from 0x%llx", win->base);
+			len += scnprintf(list + len, size - len, " from 0x%llx", win->base);
 	}
-	/* a peer that borrows may ask as often as it likes */
+}
+
+/* A peer that borrows may ask as often as it likes: what is said of it is rate-limited. */
+static void windows_explain(struct devlend_windows *ws, const struct devlend_exposed *r,
+			    const struct devlend_plan_short *why)
+{
+	char list[WINDOW_LIST_MAX];
+
+	windows_list(ws, list, sizeof(list));
 	dev_err_ratelimited(&ws->link->dev,
 			    "no window for 0x%llx bytes at 0x%llx: needed %llu KiB from an aligned base, available %llu KiB%s\n",
 			    r->size, r->bus_addr, window_kib(why->need), why->have >> 10, list);
+}
+
+static void windows_explain_company(struct devlend_windows *ws, const struct devlend_exposed *r)
+{
+	char list[WINDOW_LIST_MAX];
+
+	windows_list(ws, list, sizeof(list));
+	dev_err_ratelimited(&ws->link->dev, "no window of its own for 0x%llx bytes at 0x%llx%s\n",
+			    r->size, r->bus_addr, list);
 }
 
 /* Has a window a region that minds company? */
@@ -220,9 +236,10 @@ static int windows_plan(struct devlend_windows *ws, const struct devlend_exposed
 	rc = windows_try(ws, region, n, false, &why);
 	if (rc == -ENOSPC)
 		windows_explain(ws, &region[why.region], &why);
-	if (!rc && apart == DEVLEND_APART_MUST)
-		rc = -EPERM;
-	return rc;
+	if (rc || apart != DEVLEND_APART_MUST)
+		return rc;
+	windows_explain_company(ws, &region[0]);
+	return -EPERM;
 }
 
 /* Drop what no region needs: windows without users are closed, others shrunk to their users. */
