@@ -17,3 +17,10 @@ def test_table():
 
 def test_nothing_told():
     assert figures.table([("a", "borrow_calls", 6)]) == []
+
+
+def test_costs():
+    told = [("a", "cost_of_borrow", [("nvme", 0.4, 12, 380), ("edu", 10.25, 5, 306)]), ("a", "cost_in_memory", {"lender": 3})]
+    assert figures.costs(told) == ["before  device       seconds  calls  words", "     0  nvme             0.4     12    380",
+                                   "     1  edu             10.2      5    306", "memory of each, lender: 3 kB"]
+    assert figures.costs([("a", "leases_lost", 1)]) == []

@@ -214,8 +214,8 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.section("figures")
         for test, name, value in figures:
             terminalreporter.write_line(f"{test}: {name} = {value}")
-    table = summary.table(figures)
-    if table:
-        terminalreporter.section("faults and leases")
-        for line in table:
-            terminalreporter.write_line(line)
+    for title, table in (("faults and leases", summary.table(figures)), ("cost of each device", summary.costs(figures))):
+        if table:
+            terminalreporter.section(title)
+            for line in table:
+                terminalreporter.write_line(line)

@@ -8,6 +8,12 @@ A test tells its part with record_property, under these names:
     data_mismatches, leaks          how many were found: the test fails if there is one
     longest_uninterruptible_s       [seconds, name of the task]
     link_down_to_shadow_gone_s      seconds, as the kernel's log has them
+
+What borrowing costs, device by device, is a second table:
+
+    cost_of_borrow                  [(device, seconds, control calls, scratchpad words)], in the order in which they
+                                    were borrowed, none returned meanwhile
+    cost_in_memory                  {host: kB for each device}
 """
 
 SUMS = {"leases_lost": "leases lost cleanly", "data_mismatches": "data mismatches", "leaks": "leaks"}
@@ -34,3 +40,16 @@ def table(figures):
     lines = [f"injected: {kind} = {count}" for kind, count in sorted(injected.items())]
     lines += [f"{SUMS[name]} = {sums[name]}" for name in SUMS if name in sums]
     return lines + [f"{LONGEST[name]} = {longest[name][1]}" for name in LONGEST if name in longest]
+
+
+def costs(figures):
+    """Lines of the table of costs: a row for each borrow, by how many were borrowed before."""
+    lines = []
+    for _, name, value in figures:
+        if name == "cost_of_borrow":
+            lines.append(f"{'before':>6}  {'device':12}{'seconds':>8}{'calls':>7}{'words':>7}")
+            lines += [f"{before:6}  {kind:12}{seconds:8.1f}{calls:7}{words:7}"
+                      for before, (kind, seconds, calls, words) in enumerate(value)]
+        elif name == "cost_in_memory":
+            lines += [f"memory of each, {host}: {kb} kB" for host, kb in value.items()]
+    return lines
