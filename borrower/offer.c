@@ -3,9 +3,10 @@
  * Offers: what peers lend, as devices on the devlend bus.
  *
  * An offer is named by its host's UUID and its address there, not by the link: a device
- * that is seen through two NTBs is one offer, reached through the link where it was seen
- * first. OFFER messages make and change offers, WITHDRAW and the loss of the link remove
- * them. A lease copies what it needs and does not hold its offer.
+ * that is seen through two NTBs is shown as one, and borrowed through the link where it was
+ * seen first. What was said of it through the other is kept: when the one that is shown goes,
+ * the other takes its place, under the same name. OFFER messages make and change offers, WITHDRAW
+ * and the loss of the link remove them. A lease copies what it needs and does not hold its offer.
  *
  * What comes is a peer's word: it is checked field by field (grant.c), its host must be the
  * peer itself, and a link has at most BORROWER_OFFERS_MAX.
@@ -75,14 +76,15 @@ static bool offer_same_device(const struct devlend_wire_offer_id *a,
 	       !memcmp(&a->host, &b->host, sizeof(a->host));
 }
 
-/* Caller holds offers_lock. */
-static struct borrower_offer *offer_find(const struct devlend_wire_offer_id *id)
+/* What @link said of a device; NULL = what any did, first. Caller holds offers_lock. */
+static struct borrower_offer *offer_find(const struct devlend_link *link,
+					 const struct devlend_wire_offer_id *id)
 {
 	struct borrower_offer *offer;
 
 	lockdep_assert_held(&offers_lock);
 	list_for_each_entry(offer, &offers, node)
-		if (offer_same_device(&offer->wire.id, id))
+		if ((!link || offer->link == link) && offer_same_device(&offer->wire.id, id))
 			return offer;
 	return NULL;
 }
@@ -94,9 +96,36 @@ static bool offer_name_taken(const char *name)
 
 	lockdep_assert_held(&offers_lock);
 	list_for_each_entry(offer, &offers, node)
-		if (!strcmp(dev_name(&offer->dev), name))
+		if (offer->shown && !strcmp(dev_name(&offer->dev), name))
 			return true;
 	return false;
+}
+
+/* Caller holds offers_lock. */
+static bool offer_is_shown(const struct devlend_wire_offer_id *id)
+{
+	struct borrower_offer *offer;
+
+	lockdep_assert_held(&offers_lock);
+	list_for_each_entry(offer, &offers, node)
+		if (offer->shown && offer_same_device(&offer->wire.id, id))
+			return true;
+	return false;
+}
+
+/* Caller holds offers_lock. A failure leaves nothing to be done with @offer but to put it. */
+static int offer_show(struct borrower_offer *offer)
+{
+	int err = -EBUSY;
+
+	if (!offer_name_taken(dev_name(&offer->dev)))
+		err = device_add(&offer->dev);
+	if (err)
+		return err;
+	offer->shown = true;
+	trace_borrower_offer(dev_name(&offer->dev), le32_to_cpu(offer->wire.id.generation),
+			     le32_to_cpu(offer->wire.state));
+	return 0;
 }
 
 static unsigned int offer_count(struct devlend_link *link)
@@ -136,17 +165,13 @@ static enum devlend_status offer_add(struct devlend_link *link,
 	offer->wire = *wire;
 	err = dev_set_name(&offer->dev, "offer-%4phN-%04x:%02x:%02x.%d", wire->id.host.b,
 			   le32_to_cpu(wire->id.domain), bdf >> 8, (bdf >> 3) & 0x1f, bdf & 7);
-	if (!err && offer_name_taken(dev_name(&offer->dev)))
-		err = -EBUSY;
-	if (!err)
-		err = device_add(&offer->dev);
+	if (!err && !offer_is_shown(&wire->id))
+		err = offer_show(offer);
 	if (err) {
 		put_device(&offer->dev);
 		return devlend_errno_to_status(err);
 	}
 	list_add_tail(&offer->node, &offers);
-	trace_borrower_offer(dev_name(&offer->dev), le32_to_cpu(wire->id.generation),
-			     le32_to_cpu(wire->state));
 	return DEVLEND_OK;
 }
 
@@ -160,6 +185,8 @@ static enum devlend_status offer_change(struct borrower_offer *offer,
 	mutex_lock(&offer->lock);
 	offer->wire = *wire;
 	mutex_unlock(&offer->lock);
+	if (!offer->shown)
+		return DEVLEND_OK;
 	trace_borrower_offer(dev_name(&offer->dev), le32_to_cpu(wire->id.generation), state);
 	devlend_state_changed(&offer->dev, borrower_offer_state_name(state));
 	return DEVLEND_OK;
@@ -193,24 +220,37 @@ enum devlend_status borrower_offer_update(struct devlend_link *link,
 	}
 
 	mutex_lock(&offers_lock);
-	offer = offer_find(&wire->id);
+	offer = offer_find(link, &wire->id);
 	/* a request that was under way when the link went down comes too late */
 	if (!devlend_link_is_up(link))
 		status = DEVLEND_E_STALE;
 	else if (!offer)
 		status = offer_add(link, wire);
-	else if (offer->link == link)
+	else
 		status = offer_change(offer, wire);
 	mutex_unlock(&offers_lock);
 	return status;
 }
 
 /* Caller holds offers_lock. */
-static void offer_remove(struct borrower_offer *offer)
+static void offer_drop(struct borrower_offer *offer)
 {
 	lockdep_assert_held(&offers_lock);
 	list_del(&offer->node);
-	device_unregister(&offer->dev);
+	if (offer->shown)
+		device_del(&offer->dev);
+	put_device(&offer->dev);
+}
+
+/* Caller holds offers_lock. What another link said of the device is shown instead. */
+static void offer_remove(struct borrower_offer *offer)
+{
+	struct devlend_wire_offer_id id = offer->wire.id;
+	bool was_shown = offer->shown;
+
+	offer_drop(offer);
+	while (was_shown && (offer = offer_find(NULL, &id)) && offer_show(offer))
+		offer_drop(offer);
 }
 
 /**
@@ -228,8 +268,8 @@ enum devlend_status borrower_offer_withdraw(struct devlend_link *link,
 	struct borrower_offer *offer;
 
 	mutex_lock(&offers_lock);
-	offer = offer_find(id);
-	if (offer && offer->link == link) {
+	offer = offer_find(link, id);
+	if (offer) {
 		status = DEVLEND_E_STALE;
 		if (offer->wire.id.generation == id->generation) {
 			offer_remove(offer);
@@ -240,20 +280,32 @@ enum devlend_status borrower_offer_withdraw(struct devlend_link *link,
 	return status;
 }
 
+/* Caller holds offers_lock. */
+static struct borrower_offer *offer_first(const struct devlend_link *link)
+{
+	struct borrower_offer *offer;
+
+	lockdep_assert_held(&offers_lock);
+	list_for_each_entry(offer, &offers, node)
+		if (offer->link == link)
+			return offer;
+	return NULL;
+}
+
 /**
  * borrower_offers_link_lost() - remove all offers of a link
  * @link: down, or going
  *
+ * Those that are offered through another link too are shown as offers of that one.
  * Context: a callback of the core; process; the rescan lock may be held.
  */
 void borrower_offers_link_lost(struct devlend_link *link)
 {
-	struct borrower_offer *offer, *next;
+	struct borrower_offer *offer;
 
 	mutex_lock(&offers_lock);
-	list_for_each_entry_safe(offer, next, &offers, node)
-		if (offer->link == link)
-			offer_remove(offer);
+	while ((offer = offer_first(link)))
+		offer_remove(offer);
 	mutex_unlock(&offers_lock);
 }
 

@@ -14,10 +14,11 @@
 #define BORROWER_OFFERS_MAX	64
 
 /**
- * struct borrower_offer - a device that a peer lends
- * @dev: on the devlend bus, child of the link's device
+ * struct borrower_offer - a device that a peer lends, as seen through one link
+ * @dev: child of the link's device; on the devlend bus while @shown
  * @node: in the list of offers, under that list's lock
- * @link: referenced; where it was seen first
+ * @shown: its device is added: of the offers of one device only one is. Under that lock
+ * @link: referenced
  * @lock: protects @wire and @irq_mode; a leaf
  * @wire: what the peer said last, valid by borrower_offer_valid(); host, domain and bdf
  * constant
@@ -26,6 +27,7 @@
 struct borrower_offer {
 	struct device dev;
 	struct list_head node;
+	bool shown;
 	struct devlend_link *link;
 	struct mutex lock;	/* protects what follows */
 	struct devlend_wire_offer wire;

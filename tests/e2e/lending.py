@@ -37,12 +37,13 @@ def options(**more):
 
 
 def ready(pair):
-    """Wait until both links are up; give the peers the patience that emulation needs."""
-    for guest in pair.guests:
-        wait(guest, f"[ -e {BUS}/link0/beat_timeout_ms ]")
-        must_write(guest, f"{BUS}/link0/beat_timeout_ms", str(BEAT_TIMEOUT_MS))
-    for guest in pair.guests:
-        wait_link(guest)
+    """Wait until all links are up; give the peers the patience that emulation needs."""
+    links = [(guest, f"link{n}") for guest in pair.guests for n in range(guest.ntbs)]
+    for guest, link in links:
+        wait(guest, f"[ -e {BUS}/{link}/beat_timeout_ms ]")
+        must_write(guest, f"{BUS}/{link}/beat_timeout_ms", str(BEAT_TIMEOUT_MS))
+    for guest, link in links:
+        wait_state(guest, link, "up", 90)
     return pair
 
 

@@ -80,6 +80,7 @@ class Guest:
         self.kmemleak, self.iommu = kmemleak, iommu
         self.with_modules, self.extra_args = with_modules, list(extra_args)
         self.memory_file = memory_file
+        self.ntbs = 1 if ntb_socket else 0	# endpoints with another guest behind them
         self.console = Console(name, run_dir / f"{name}-console.log")
         self.process = self.agent = self.qmp = None
         self._device_args = None

@@ -22,9 +22,9 @@ class NtbsimError(Exception):
 
 class Ntbsim:
     """One process with two ports, "a" (upstream side) and "b", and the link between. puppet: the port without a
-    guest. second: a second link, of port "c" and a puppet "d"."""
+    guest. second: a second link, of port "c" (upstream side) and "d", which is a puppet where second is "puppet"."""
 
-    def __init__(self, run_dir, windows=WINDOWS, config=None, puppet=None, second=False):
+    def __init__(self, run_dir, windows=WINDOWS, config=None, puppet=None, second=None):
         self.run_dir = run_dir
         self.sockets = paths.socket_dir()
         self.config = config or {
@@ -38,7 +38,7 @@ class Ntbsim:
             self.config["links"].append(["c", "d"])
         self.config["control"] = str(self.sockets / "ctl.sock")
         for port in self.config["ports"]:
-            if port["name"] == puppet or second and port["name"] == "d":
+            if port["name"] == puppet or second == "puppet" and port["name"] == "d":
                 port["puppet"] = True
             else:
                 port["socket"] = str(self.sockets / f"{port['name']}.sock")
