@@ -56,7 +56,7 @@ jobj *control_faults(struct server *s, jobj *req)
 		"cmd", "port", "seed", "bell_us", "lost_us", "corrupt_words",
 		"freeze_every_us", "freeze_us",
 		"bell_drop", "bell_delay", "bell_dup", "bell_reorder",
-		"spad_lost", "spad_corrupt",
+		"spad_lost", "spad_corrupt", "msi_lost",
 	};
 	const char *odd = odd_key(req, known, sizeof(known) / sizeof(known[0]));
 	struct fault_plan plan = {

@@ -12,7 +12,7 @@
 #define NUM_WINDOWS	2
 #define NUM_SPADS	16
 #define NUM_DOORBELLS	32
-#define NUM_FAULTS	8
+#define NUM_FAULTS	9
 
 /**
  * struct window_counters - accesses through one window

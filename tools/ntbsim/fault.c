@@ -14,7 +14,7 @@ static_assert((int)FAULT_KINDS == NUM_FAULTS, "counters");
 
 const char * const fault_names[FAULT_KINDS] = {
 	"bell_drop", "bell_delay", "bell_dup", "bell_reorder",
-	"spad_lost", "spad_corrupt", "freeze", "flap",
+	"spad_lost", "spad_corrupt", "msi_lost", "freeze", "flap",
 };
 
 /* splitmix64 */
@@ -159,6 +159,13 @@ bool fault_spad(struct fault *fault, unsigned int i, uint32_t *v)
 	    happens(fault, FAULT_SPAD_CORRUPT))
 		*v ^= 1u << (up_to(fault, FAULT_SPAD_CORRUPT, 32) - 1);
 	return false;
+}
+
+/* --- messages ------------------------------------------------------------------- */
+
+bool fault_message(struct fault *fault)
+{
+	return happens(fault, FAULT_MSI_LOST);
 }
 
 /* --- freezes -------------------------------------------------------------------- */

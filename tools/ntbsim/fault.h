@@ -3,7 +3,7 @@
  * Faults, injected on purpose: what an NTB, or the host behind it, may do to what a guest sends.
  *
  * Each port has a plan for its own guest's output. A doorbell or a scratchpad write asks the plan when it takes
- * effect, from flow_exec.c. Bells may be late, since hardware has them on other ways than memory; they are never
+ * effect, from flow_exec.c, as does an interrupt message that a guest or its device writes. Bells may be late, since hardware has them on other ways than memory; they are never
  * early. Writes may be lost or spoilt, but no two writes of one requester ever change places.
  *
  * Chance is a generator of our own with a stream for each port and kind of fault, so the n-th bell of a port meets the
@@ -25,6 +25,7 @@ enum fault_kind {
 	FAULT_BELL_REORDER,	/* it comes after the next one */
 	FAULT_SPAD_LOST,	/* a scratchpad write near a change of the link is lost */
 	FAULT_SPAD_CORRUPT,	/* one bit of a scratchpad write is wrong */
+	FAULT_MSI_LOST,		/* an interrupt message is lost */
 	FAULT_FREEZE,		/* all that the guest sends is held for a while */
 	FAULT_FLAP,		/* the link goes down and comes back; see flap.h */
 	FAULT_KINDS
@@ -112,6 +113,9 @@ void fault_bell_rang(struct fault *fault);
  * Return: true if it is lost.
  */
 bool fault_spad(struct fault *fault, unsigned int i, uint32_t *v);
+
+/* An interrupt message of this guest or its devices takes effect. Return: true if it is lost. */
+bool fault_message(struct fault *fault);
 
 /* Next number of a generator. Any seed will do. */
 uint64_t fault_random(uint64_t *state);

@@ -53,6 +53,8 @@ static bool exec_write(struct port *src, const struct flow_op *op)
 		break;
 	case ROUTE_MESSAGE:
 	case ROUTE_MSI:
+		if (r.kind == ROUTE_MSI && fault_message(&src->fault))
+			return true;
 		if (dmareq_full(&src->peer->req))
 			return false;
 		if (!dmareq_write(src->peer, &req, r.addr, flow_op_data(op))) {
