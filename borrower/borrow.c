@@ -230,5 +230,6 @@ int borrower_lease_borrow(struct borrower_lease *lease)
 	err = borrow_shadow(lease);
 	if (err)
 		return err;
+	borrower_irq_watch_start(lease);
 	return borrower_bridge_scan(lease->shadow);
 }

@@ -9,10 +9,7 @@
  * business on that bus.
  *
  * Order that is known to work: allocate, windows, bridge fields and MSI domain, then under
- * the rescan lock scan, claim, check, and add. Interrupt remapping checks the requester of
- * a message, which is the NTB; on x86 with CONFIG_VMD sysdata.vmd_dev says so. It is set when
- * the device was added, and taken away with it: while IOMMU drivers look at a new device it would
- * put the shadow into the NTB's IOMMU group, and its DMA would be translated twice.
+ * the rescan lock scan, claim, check, and add.
  *
  * Called by borrow.c and removal.c in the lease's worker, which holds no lock. Takes the
  * rescan lock, and under it the lease's lock; drivers are bound and unbound without either. Owns
@@ -37,18 +34,6 @@
 /* The shadow is function 0 of device 0 on bus 0. */
 #define BRIDGE_BUS	0
 #define BRIDGE_DEVFN	PCI_DEVFN(0, 0)
-
-#if IS_ENABLED(CONFIG_VMD)
-/* Whose requester id arrives with the shadow's interrupts; the lease holds it. */
-static void bridge_set_requester(struct borrower_shadow *shadow, struct pci_dev *ntb)
-{
-	shadow->sysdata.vmd_dev = ntb;
-}
-#else
-static void bridge_set_requester(struct borrower_shadow *shadow, struct pci_dev *ntb)
-{
-}
-#endif
 
 static void bridge_release(struct pci_host_bridge *bridge)
 {
@@ -205,14 +190,12 @@ static void bridge_device_added(struct borrower_shadow *shadow, struct pci_dev *
 	if (err || lease->dead)
 		xchg(&pdev->error_state, pci_channel_io_perm_failure);
 	mutex_unlock(&lease->lock);
-	bridge_set_requester(shadow, lease->ntb);
 }
 
 static void bridge_device_removed(struct borrower_shadow *shadow, struct pci_dev *pdev)
 {
 	struct borrower_lease *lease = shadow->lease;
 
-	bridge_set_requester(shadow, NULL);
 	mutex_lock(&lease->lock);
 	if (shadow->pdev == pdev) {
 		shadow->pdev = NULL;

@@ -3,6 +3,7 @@
 #define BORROWER_IRQ_H
 
 #include <linux/msi.h>
+#include <linux/workqueue.h>
 
 struct borrower_lease;
 struct device;
@@ -48,6 +49,13 @@ struct borrower_irq_ops {
  * @fwnode: names the domain
  * @domain: what the host bridge hands to its devices; NULL where none was made
  * @info: for kernels whose PCI MSI domain is one per bridge
+ * @requester: as whose interrupts those of the device are allocated: a descriptor of the NTB
+ *	function, of which allocation reads the device only; constant while the domain is there
+ * @proven: a private interrupt came by the way that the device's take
+ * @seen: one of the device's own came
+ * @silent: the watchdog has said that none came
+ * @armed: jiffies since when, to the watchdog's knowledge, the device can send; 0 = it cannot
+ * @watch: the watchdog
  */
 struct borrower_irq {
 	enum borrower_irq_mode want;
@@ -57,6 +65,12 @@ struct borrower_irq {
 	struct fwnode_handle *fwnode;
 	struct irq_domain *domain;
 	struct msi_domain_info info;
+	struct msi_desc requester;
+	bool proven;
+	bool seen;
+	bool silent;
+	unsigned long armed;
+	struct delayed_work watch;
 };
 
 /* translate.c */
@@ -74,6 +88,17 @@ void borrower_irq_destroy(struct borrower_lease *lease);
 extern const struct borrower_irq_ops borrower_irq_direct;
 extern const struct borrower_irq_ops borrower_irq_vectors;
 void borrower_irq_compose(struct irq_data *data, struct msi_msg *msg);
+void borrower_irq_ack(struct irq_data *data);
+bool borrower_irq_remapped(const struct irq_domain *parent);
+
+/* irq_proof.c */
+int borrower_irq_prove_message(struct borrower_lease *lease, struct irq_domain *parent);
+const char *borrower_irq_proof_name(const struct borrower_irq *irq);
+
+/* irq_watch.c */
+void borrower_irq_watch_init(struct borrower_lease *lease);
+void borrower_irq_watch_start(struct borrower_lease *lease);
+void borrower_irq_watch_stop(struct borrower_lease *lease);
 
 /* irq_legacy.c or irq_parent.c, as the kernel has it */
 struct irq_domain *borrower_irq_domain_create(struct borrower_irq *irq,

@@ -9,6 +9,12 @@
  * capability. The parent is the vector domain in mode direct, and interrupt remapping in mode
  * vectors.
  *
+ * Remapping admits a message by the requester id that it arrives with, which is the NTB's. It
+ * takes that id from the device of the MSI descriptor that an interrupt is allocated for, and
+ * looks at nothing else of it, in allocation and never later: set_msi_sid() and get_devid()
+ * of intel-iommu and amd_iommu. So interrupts are allocated with a descriptor of the NTB
+ * function; the shadow's own goes with the interrupt everywhere else.
+ *
  * What kind of domain the PCI core wants differs between kernels: irq_legacy.c makes one
  * PCI MSI domain per bridge, irq_parent.c a parent of per-device domains; Kbuild takes one
  * of them.
@@ -30,9 +36,36 @@
 #include "irq.h"
 #include "lease.h"
 
+/**
+ * borrower_irq_ack() - irq_ack of the lease's domain
+ * @data: interrupt data of our level
+ *
+ * Notes that the device's own way is open. Context: hard interrupt, raw lock held.
+ */
+void borrower_irq_ack(struct irq_data *data)
+{
+	struct borrower_irq *irq = irq_data_get_irq_chip_data(data);
+
+	/* written once, so that CPUs do not take the line from each other */
+	if (!READ_ONCE(irq->seen))
+		WRITE_ONCE(irq->seen, true);
+	irq_chip_ack_parent(data);
+}
+
 static struct irq_domain *irq_message_parent(const struct borrower_lease *lease)
 {
 	return devlend_msi_parent(dev_get_msi_domain(&lease->ntb->dev));
+}
+
+/**
+ * borrower_irq_remapped() - does a parent domain check who sends a message?
+ * @parent: of the NTB function
+ *
+ * Context: any. Return: whether it is interrupt remapping.
+ */
+bool borrower_irq_remapped(const struct irq_domain *parent)
+{
+	return parent != x86_vector_domain;
 }
 
 static const char *irq_direct_unusable(const struct borrower_lease *lease)
@@ -41,7 +74,7 @@ static const char *irq_direct_unusable(const struct borrower_lease *lease)
 
 	if (!parent)
 		return "the NTB has no MSI domain here; boot without pci=nomsi";
-	if (parent != x86_vector_domain)
+	if (borrower_irq_remapped(parent))
 		return "this host remaps interrupts; use mode vectors";
 	return NULL;
 }
@@ -52,7 +85,7 @@ static const char *irq_vectors_unusable(const struct borrower_lease *lease)
 
 	if (!parent)
 		return "the NTB has no MSI domain here; boot without pci=nomsi";
-	if (parent == x86_vector_domain)
+	if (!borrower_irq_remapped(parent))
 		return "this host does not remap interrupts; use mode direct";
 	return NULL;
 }
@@ -88,6 +121,7 @@ static int irq_message_create(struct borrower_lease *lease)
 	struct borrower_irq *irq = &lease->irq;
 
 	WRITE_ONCE(irq->msi_device_addr, lease->memory.device_addr[BORROWER_MAP_MSI]);
+	irq->requester = (struct msi_desc){ .dev = &lease->ntb->dev, .nvec_used = 1 };
 	irq->fwnode = irq_domain_alloc_named_fwnode(dev_name(&lease->dev));
 	if (!irq->fwnode)
 		return -ENOMEM;
@@ -99,6 +133,11 @@ static int irq_message_create(struct borrower_lease *lease)
 		return -ENOMEM;
 	}
 	return 0;
+}
+
+static int irq_message_prove(struct borrower_lease *lease)
+{
+	return borrower_irq_prove_message(lease, irq_message_parent(lease));
 }
 
 static void irq_message_destroy(struct borrower_lease *lease)
@@ -115,6 +154,7 @@ const struct borrower_irq_ops borrower_irq_direct = {
 	.name = "direct",
 	.unusable = irq_direct_unusable,
 	.create = irq_message_create,
+	.prove = irq_message_prove,
 	.destroy = irq_message_destroy,
 };
 
@@ -122,5 +162,6 @@ const struct borrower_irq_ops borrower_irq_vectors = {
 	.name = "vectors",
 	.unusable = irq_vectors_unusable,
 	.create = irq_message_create,
+	.prove = irq_message_prove,
 	.destroy = irq_message_destroy,
 };

@@ -20,13 +20,14 @@
 #include "irq.h"
 
 #define IRQ_PARENT_REQUIRED	(MSI_FLAG_USE_DEF_DOM_OPS | MSI_FLAG_USE_DEF_CHIP_OPS)
-/* no multi-vector plain MSI: its messages must be consecutive, which only remapping gives */
 #define IRQ_PARENT_SUPPORTED	(MSI_GENERIC_FLAGS_MASK | MSI_FLAG_PCI_MSIX |	\
 				 MSI_FLAG_PCI_MSIX_ALLOC_DYN)
+/* several messages of plain MSI are consecutive, which only remapping gives */
+#define IRQ_PARENT_REMAPPED	(IRQ_PARENT_SUPPORTED | MSI_FLAG_MULTI_PCI_MSI)
 
 static struct irq_chip irq_parent_chip = {
 	.name			= "devlend-MSI",
-	.irq_ack		= irq_chip_ack_parent,
+	.irq_ack		= borrower_irq_ack,
 	.irq_set_affinity	= irq_chip_set_affinity_parent,
 	.irq_retrigger		= irq_chip_retrigger_hierarchy,
 	.irq_compose_msi_msg	= borrower_irq_compose,
@@ -35,15 +36,18 @@ static struct irq_chip irq_parent_chip = {
 static int irq_parent_alloc(struct irq_domain *domain, unsigned int virq, unsigned int count,
 			    void *arg)
 {
+	struct borrower_irq *irq = domain->host_data;
+	msi_alloc_info_t as_ntb = *(msi_alloc_info_t *)arg;
 	unsigned int i;
 	int err;
 
-	err = irq_domain_alloc_irqs_parent(domain, virq, count, arg);
+	as_ntb.desc = &irq->requester;
+	err = irq_domain_alloc_irqs_parent(domain, virq, count, &as_ntb);
 	if (err)
 		return err;
 	for (i = 0; i < count; i++)
 		irq_domain_set_hwirq_and_chip(domain, virq + i, virq + i, &irq_parent_chip,
-					      domain->host_data);
+					      irq);
 	return 0;
 }
 
@@ -59,7 +63,7 @@ static bool irq_parent_init_dev(struct device *dev, struct irq_domain *domain,
 	if (info->bus_token != DOMAIN_BUS_PCI_DEVICE_MSI &&
 	    info->bus_token != DOMAIN_BUS_PCI_DEVICE_MSIX)
 		return false;
-	info->flags &= IRQ_PARENT_SUPPORTED;
+	info->flags &= domain->msi_parent_ops->supported_flags;
 	info->flags |= IRQ_PARENT_REQUIRED;
 	info->ops->msi_prepare = pci_msi_prepare;
 	info->chip->irq_ack = irq_chip_ack_parent;
@@ -82,6 +86,15 @@ static const struct msi_parent_ops irq_parent_ops = {
 	.init_dev_msi_info	= irq_parent_init_dev,
 };
 
+static const struct msi_parent_ops irq_parent_remapped_ops = {
+	.required_flags		= IRQ_PARENT_REQUIRED,
+	.supported_flags	= IRQ_PARENT_REMAPPED,
+	.bus_select_token	= DOMAIN_BUS_VMD_MSI,
+	.bus_select_mask	= 0,
+	.prefix			= "devlend-",
+	.init_dev_msi_info	= irq_parent_init_dev,
+};
+
 /**
  * borrower_irq_domain_create() - make the domain proper
  * @irq: in the lease; lives as long as the domain
@@ -98,5 +111,6 @@ struct irq_domain *borrower_irq_domain_create(struct borrower_irq *irq, struct i
 		.parent		= parent,
 	};
 
-	return msi_create_parent_irq_domain(&info, &irq_parent_ops);
+	return msi_create_parent_irq_domain(&info, borrower_irq_remapped(parent) ?
+					    &irq_parent_remapped_ops : &irq_parent_ops);
 }

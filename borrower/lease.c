@@ -184,6 +184,7 @@ static struct borrower_lease *lease_alloc(struct devlend_link *link,
 	init_completion(&lease->unbound);
 	init_completion(&lease->ended);
 	mutex_init(&lease->lock);
+	borrower_irq_watch_init(lease);
 	lease->link = devlend_link_get(link);
 	lease->offer = *offer;
 	strscpy(lease->offer_name, offer_name, sizeof(lease->offer_name));

@@ -63,6 +63,12 @@ static ssize_t irq_mode_show(struct device *dev, struct device_attribute *attr, 
 }
 static DEVICE_ATTR_RO(irq_mode);
 
+static ssize_t irq_proof_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", borrower_irq_proof_name(&to_borrower_lease(dev)->irq));
+}
+static DEVICE_ATTR_RO(irq_proof);
+
 static ssize_t bar_proof_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct borrower_lease *lease = to_borrower_lease(dev);
@@ -120,6 +126,7 @@ static struct attribute *lease_attrs[] = {
 	&dev_attr_slot.attr,
 	&dev_attr_dma_mode.attr,
 	&dev_attr_irq_mode.attr,
+	&dev_attr_irq_proof.attr,
 	&dev_attr_bar_proof.attr,
 	&dev_attr_since.attr,
 	&dev_attr_pci.attr,

@@ -11,6 +11,7 @@
  *          reads there; then puts the old value back. MSI-X is disabled and entry 0 masked
  *          after the lender's reset, so the register has no effect. Devices without MSI-X
  *          stay "unproven".
+ * message  The lender's CPU writes an interrupt message of this host: see irq_proof.c.
  *
  * Called by borrow.c in the lease's worker, which holds no lock; the lease's lock is taken
  * around accesses through the NTB's BAR, so that the NTB cannot go meanwhile. Sleeps,
@@ -170,4 +171,24 @@ int borrower_probe_bar(struct borrower_lease *lease)
 		return err ?: undo;
 	lease->bar_proven = true;
 	return 0;
+}
+
+/**
+ * borrower_probe_message() - have the lender's CPU write an interrupt message
+ * @lease: attached
+ * @offset: of its address, from the start of this host's interrupt range
+ * @data: its data
+ *
+ * Context: process, sleeps; no locks. Return: 0 where it was written; an errno of devlend_call().
+ */
+int borrower_probe_message(struct borrower_lease *lease, u64 offset, u32 data)
+{
+	struct devlend_wire_probe probe = {
+		.kind = cpu_to_le32(DEVLEND_PROBE_MSI),
+		.index = cpu_to_le32(BORROWER_MAP_MSI),
+		.offset = cpu_to_le64(offset),
+		.value = cpu_to_le32(data),
+	};
+
+	return probe_call(lease, &probe);
 }

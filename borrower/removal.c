@@ -130,6 +130,7 @@ void borrower_lease_teardown(struct borrower_lease *lease)
 {
 	struct borrower_shadow *shadow = lease->shadow;
 
+	borrower_irq_watch_stop(lease);
 	if (shadow)
 		borrower_bridge_unbind(shadow);
 	complete_all(&lease->unbound);

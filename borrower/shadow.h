@@ -24,7 +24,7 @@ struct borrower_lease;
 
 /**
  * struct borrower_shadow - sysdata of the virtual host bridge
- * @sysdata: what x86 wants to find at bus->sysdata: domain, node, vmd_dev
+ * @sysdata: what x86 wants to find at bus->sysdata: domain and node
  * @config: the config space image; killed at the latest when the lease dies
  * @lease: the lease; this pointer holds a reference until the bridge is released
  * @busn: bus number window of the bridge

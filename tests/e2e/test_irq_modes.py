@@ -24,6 +24,11 @@ def offer(pair):
     lending.reclaim(lender, DEVICE_BDF)
 
 
+def proof(borrower, lease):
+    """What is known of the way of a lease's interrupts."""
+    return borrower.read(f"{lending.BUS}/{lease}/irq_proof")
+
+
 @pytest.mark.parametrize("mode", ["auto", "direct"])
 def test_direct(offer, mode):
     """Chosen by itself, and when asked for."""
@@ -32,6 +37,41 @@ def test_direct(offer, mode):
     lending.must_write(borrower, f"{lending.BUS}/{name}/irq_mode", mode)
     lease = lending.borrow(borrower, name)
     assert borrower.read(f"{lending.BUS}/{lease}/irq_mode") == "direct"
+    assert proof(borrower, lease) == "proven"
+    assert "devlend-proof" not in borrower.read("/proc/interrupts")
+
+
+def test_lost_message_is_refused(pair, offer):
+    """The way is tried before a driver is near: where the lender's message is lost there is no shadow."""
+    borrower, name = offer
+    lending.must_write(borrower, f"{lending.BUS}/{name}/irq_mode", "direct")
+    pair.ntbsim.faults(msi_lost=1)
+    said = len(borrower.dmesg().splitlines())
+    assert borrower.write(f"{lending.BUS}/{name}/borrow", "auto", timeout=180) == errno.EIO
+    pair.ntbsim.faults()
+    assert pair.ntbsim.injected()["msi_lost"] == 1
+    text = "\n".join(borrower.dmesg().splitlines()[said:])
+    assert text.count("the lender's interrupt message") == 1 and "pci 8000:" not in text
+    assert lending.names(borrower, "lease") == []
+    lending.borrow(borrower, name)
+
+
+def test_silent_device_is_named(pair, offer):
+    """A driver has interrupts on, and none comes: one line; the first that comes ends it."""
+    borrower, name = offer
+    lease = lending.borrow(borrower, name)
+    borrower.modprobe("rig_edu")
+    folder = f"/sys/bus/pci/devices/{lending.shadow_of(borrower, lease)}"
+    pair.ntbsim.faults(msi_lost=1)
+    borrower.write(f"{folder}/raise", "1", timeout=120)
+    lending.wait(borrower, f"[ $(cat {lending.BUS}/{lease}/irq_proof) = silent ]", 60)
+    pair.ntbsim.faults()
+    line = f"no interrupt of {name} has come"
+    assert borrower.dmesg().count(line) == 1
+    assert borrower.write(f"{folder}/raise", "1", timeout=120) == 0
+    assert proof(borrower, lease) == "seen"
+    assert borrower.dmesg().count(line) == 1
+    borrower.run("modprobe -r rig_edu")
 
 
 @pytest.mark.parametrize("mode, why", [("vectors", "does not remap interrupts"), ("doorbell", "cannot be had")])

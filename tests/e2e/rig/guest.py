@@ -67,7 +67,7 @@ class Nvme:
 class Guest:
     """A machine. Devices are Nvme objects or QEMU -device strings, from slot 6 upwards;
     the NTB endpoint, where ntb_socket names a simulator's socket, is in slot 5.
-    iommu: with a VT-d that also remaps interrupts. memory_file: what a peer's fast window maps. kmemleak: the checking kernel looks for
+    iommu: with a VT-d that also remaps interrupts; "amd": with AMD's. memory_file: what a peer's fast window maps. kmemleak: the checking kernel looks for
     leaks when asked to scan."""
 
     def __init__(self, name, run_dir, kernel="6.12", memory=512, smp=1, core=None, devices=(), ntb_socket=None,
@@ -232,7 +232,7 @@ class Guest:
         append = f"{APPEND} rig.hostname={self.name} {self.append}"
         # It costs the checking kernel a third of its speed: for tests that scan.
         append += "" if self.kmemleak else " kmemleak=off"
-        append += " intel_iommu=on" if self.iommu else ""
+        append += " intel_iommu=on" if self.iommu and self.iommu != "amd" else ""
         if self.modules:
             append += " rig.modules=" + ",".join(self.modules)
         argv = paths.qemu_command() + [
@@ -243,7 +243,7 @@ class Guest:
             "-append", append]
         if self.iommu:
             # Before the devices behind it.
-            argv += ["-device", "intel-iommu,intremap=on,caching-mode=on"]
+            argv += ["-device", "amd-iommu,intremap=on" if self.iommu == "amd" else "intel-iommu,intremap=on,caching-mode=on"]
         for what in ("console", "agent"):
             argv += ["-chardev", f"socket,id={what},path={sockets / what}"]
         argv += ["-serial", "chardev:console", "-qmp", f"unix:{sockets / 'qmp'}",

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Interrupt mode vectors: a borrower that remaps interrupts admits them by the NTB's requester id."""
+
+import errno
+
+import lending
+from rig import Nvme
+from rig.pair import DEVICE_BDF
+
+EDU = "0000:00:07.0"
+DEVICES = [Nvme(size=8 << 20, queues=2), "edu,dma_mask=0xffffffffffffffff"]
+PAIR = lending.options(devices=DEVICES, borrower_iommu=True, borrower_smp=2, borrower_append="iommu=pt")
+
+
+def test_drive(pair):
+    """Chosen by itself, proven, and each queue has its vector."""
+    borrower = lending.ready(pair).borrower
+    want = lending.fill(pair.lender.devices[0])
+    bdf, lease, disk = lending.borrowed_drive(pair)
+    assert borrower.read(f"{lending.BUS}/{lease}/irq_mode") == "vectors"
+    assert borrower.read(f"{lending.BUS}/{lease}/irq_proof") == "seen"
+    got = borrower.text(f"dd if=/dev/{disk} bs=128k iflag=direct status=none | sha256sum", timeout=300)
+    assert got.split()[0] == want
+    lending.take_down(pair, bdf)
+
+
+def test_direct_is_refused(pair):
+    """Messages that remapping does not know would be lost."""
+    borrower = lending.ready(pair).borrower
+    lending.lend(pair.lender, DEVICE_BDF)
+    name = lending.wait_offer(borrower, DEVICE_BDF)
+    lending.must_write(borrower, f"{lending.BUS}/{name}/irq_mode", "direct")
+    assert borrower.write(f"{lending.BUS}/{name}/borrow", "auto", timeout=180) == errno.EOPNOTSUPP
+    assert "interrupt mode direct cannot be had: this host remaps interrupts" in borrower.dmesg()
+    lending.reclaim(pair.lender, DEVICE_BDF)
+
+
+def test_each_message_is_an_interrupt(pair):
+    """Plain MSI, as many interrupts as messages, while the vector moves: remapping does not touch the device."""
+    borrower = lending.ready(pair).borrower
+    with lending.borrowed_edu(pair, EDU) as lease:
+        borrower.run("modprobe rig_edu")
+        folder = f"/sys/bus/pci/devices/{lending.shadow_of(borrower, lease)}"
+        number = borrower.text("grep rig_edu /proc/interrupts").split()[0].rstrip(":")
+        moving = borrower.spawn(f"n=0; while [ ! -e /tmp/enough ]; do n=$((n+1)); "
+                                f"echo $((1 + n % 2)) > /proc/irq/{number}/smp_affinity; sleep 0.01; done; echo $n")
+        moving.send(b"")
+        assert borrower.write(f"{folder}/raise", "500", timeout=300) == 0
+        borrower.run("touch /tmp/enough")
+        assert int(moving.wait(30).out) > 1
+        borrower.run("rm /tmp/enough")
+        assert borrower.read(f"{folder}/handled") == "500" and borrower.read(f"{folder}/lost") == "0"
