@@ -4,13 +4,14 @@
  *
  * A peer whose beat stands still for the link's time-out is dead, whatever the NTB says of the
  * link: this is the primary sign of death. The timer also looks whether the peer wrote
- * something that the worker has not seen, and whether something of ours is on its way for long,
- * so that a lost bell costs time only.
+ * something that the worker has not seen, and whether something of ours is on its way for long, and
+ * has the words of events looked at, so that a lost bell costs time only.
  *
  * Who calls it: link.c starts and stops it. Context: a timer (softirq); it takes no lock. It
  * touches the transport, so it is stopped before the NTB goes. What it reads of the worker's
  * state may be old: the worker decides.
  */
+#include <linux/irqflags.h>
 #include <linux/jiffies.h>
 
 #include <devlend/compat.h>
@@ -31,6 +32,16 @@ static bool beat_wants_look(struct devlend_link *link)
 	return devlend_beat_is_silent(link);
 }
 
+/* Interrupts are delivered in there. */
+static void beat_event(struct devlend_link *link)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	devlend_service_event(link, false);
+	local_irq_restore(flags);
+}
+
 static void beat_tick(struct timer_list *timer)
 {
 	struct devlend_link *link = timer_container_of(link, timer, beat_timer);
@@ -42,6 +53,8 @@ static void beat_tick(struct timer_list *timer)
 		link->beat_seen = beat;
 		WRITE_ONCE(link->beat_changed, jiffies);
 	}
+	if (link->transport.event_bell)
+		beat_event(link);
 	if (beat_wants_look(link))
 		devlend_link_kick(link);
 	mod_timer(&link->beat_timer, jiffies + msecs_to_jiffies(DEVLEND_BEAT_PERIOD_MS));

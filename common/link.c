@@ -55,6 +55,8 @@ static void link_ntb_db_event(void *ctx, int vector)
 	/* nobody rings that one: what came is the message of a test, by the window */
 	if (vector == READ_ONCE(link->test_vector))
 		complete(&link->test_seen);
+	if (link->transport.ops->take_event(&link->transport))
+		devlend_service_event(link, true);
 	if (!link->transport.ops->take_bell(&link->transport))
 		return;
 	if (!devlend_lane_atomic_poll(&link->atomic))

@@ -204,6 +204,7 @@ int devlend_call_hello(struct devlend_link *link);
 
 /* service.c */
 u8 devlend_service_atomic(void *ctx, u8 op, u32 d0, u32 d1);
+void devlend_service_event(struct devlend_link *link, bool rung);
 enum devlend_status devlend_service_request(struct devlend_link *link, u32 session,
 					    struct devlend_request *rq);
 void devlend_service_link_init(struct devlend_link *link);

@@ -372,3 +372,21 @@ u8 devlend_service_atomic(void *ctx, u8 op, u32 d0, u32 d1)
 	atomic64_inc(&link->atomic_received);
 	return status & DEVLEND_CTL_NIBBLE;
 }
+
+/**
+ * devlend_service_event() - have the words of events looked at
+ * @link: the link
+ * @rung: because the peer rang
+ *
+ * Context: hard IRQ, or interrupts off.
+ */
+void devlend_service_event(struct devlend_link *link, bool rung)
+{
+	const struct devlend_service *service;
+
+	rcu_read_lock();
+	service = rcu_dereference(service_of[DEVLEND_SVC_CONSUMER]);
+	if (service && service->event)
+		service->event(link, rung);
+	rcu_read_unlock();
+}

@@ -19,6 +19,8 @@ struct ntb_dev;
  * @read_back: a word that this host wrote, from the peer: slow. Context: any.
  * @ring: the peer's bell, after all words written before. Context: any.
  * @take_bell: was our bell rung? clears it. Context: hard IRQ.
+ * @ring_event: the peer's event bell; only where there is one. Context: any.
+ * @take_event: was our event bell rung? clears it. Context: hard IRQ.
  * @mask: hear the bell, or not. Context: process.
  * @stop: no ring is under way on return. Nothing rings any more. Context: process.
  */
@@ -28,6 +30,8 @@ struct devlend_transport_ops {
 	u32 (*read_back)(struct devlend_transport *t, unsigned int word);
 	void (*ring)(struct devlend_transport *t);
 	bool (*take_bell)(struct devlend_transport *t);
+	void (*ring_event)(struct devlend_transport *t);
+	bool (*take_event)(struct devlend_transport *t);
 	void (*mask)(struct devlend_transport *t, bool masked);
 	void (*stop)(struct devlend_transport *t);
 };
@@ -41,7 +45,8 @@ struct devlend_transport_ops {
  * @bell_overtakes: words and bell take different paths: a word is read back before each ring
  * @win_sleeps: programming a window may sleep for long
  * @maskable: the bell can be masked
- * @bell: the doorbell bit in use, as a mask
+ * @bell: the doorbell bit of the channel, as a mask
+ * @event_bell: the one of events; 0 where there is none, or where it cannot be rung in an interrupt
  * @ring_work: rings where @bell_sleeps
  */
 struct devlend_transport {
@@ -53,6 +58,7 @@ struct devlend_transport {
 	bool win_sleeps;
 	bool maskable;
 	u64 bell;
+	u64 event_bell;
 	struct work_struct ring_work;
 };
 

@@ -10,9 +10,9 @@
  * (read_back excepted: once per handshake, and before each ring where the bell could overtake
  * the words).
  *
- * The bell is the lowest doorbell bit that is valid. Both hosts take the lowest: they need not
- * have the same number of bits (an endpoint function and its host have not), and all drivers
- * count from 0.
+ * The bell is the lowest doorbell bit that is valid, the event bell the one above. Both hosts take
+ * the lowest: they need not have the same number of bits (an endpoint function and its host have
+ * not), and all drivers count from 0.
  *
  * Traps of single drivers are kept in the table below; Documentation/porting.rst explains them.
  */
@@ -86,22 +86,39 @@ static void spad_ring(struct devlend_transport *t)
 		spad_ring_now(t);
 }
 
-static bool spad_take_bell(struct devlend_transport *t)
+static bool spad_take(struct devlend_transport *t, u64 bell)
 {
-	if (!(ntb_db_read(t->ntb) & t->bell))
+	if (!(ntb_db_read(t->ntb) & bell))
 		return false;
 	/* before the words are read: a bell that rings from here on rings again */
-	ntb_db_clear(t->ntb, t->bell);
+	ntb_db_clear(t->ntb, bell);
 	return true;
+}
+
+static bool spad_take_bell(struct devlend_transport *t)
+{
+	return spad_take(t, t->bell);
+}
+
+static void spad_ring_event(struct devlend_transport *t)
+{
+	ntb_peer_db_set(t->ntb, t->event_bell);
+}
+
+static bool spad_take_event(struct devlend_transport *t)
+{
+	return t->event_bell && spad_take(t, t->event_bell);
 }
 
 static void spad_mask(struct devlend_transport *t, bool masked)
 {
+	u64 bells = t->bell | t->event_bell;
+
 	if (masked) {
-		ntb_db_set_mask(t->ntb, t->bell);
+		ntb_db_set_mask(t->ntb, bells);
 	} else {
-		ntb_db_clear(t->ntb, t->bell);
-		ntb_db_clear_mask(t->ntb, t->bell);
+		ntb_db_clear(t->ntb, bells);
+		ntb_db_clear_mask(t->ntb, bells);
 	}
 }
 
@@ -117,6 +134,8 @@ static const struct devlend_transport_ops spad_ops = {
 	.read_back = spad_read_back,
 	.ring = spad_ring,
 	.take_bell = spad_take_bell,
+	.ring_event = spad_ring_event,
+	.take_event = spad_take_event,
 	.mask = spad_mask,
 	.stop = spad_stop,
 };
@@ -168,7 +187,8 @@ int devlend_transport_spad_init(struct devlend_transport *t, struct ntb_dev *ntb
 	t->ntb = ntb;
 	t->words = min(ntb_spad_count(ntb), DEVLEND_WORDS_MAX);
 	t->bell = BIT_ULL(__ffs64(ntb_db_valid_mask(ntb)));
-	t->maskable = !ntb_db_set_mask(ntb, t->bell);
+	t->event_bell = (t->bell << 1) & ntb_db_valid_mask(ntb);
+	t->maskable = !ntb_db_set_mask(ntb, t->bell | t->event_bell);
 	INIT_WORK(&t->ring_work, spad_ring_work);
 	for (i = 0; i < ARRAY_SIZE(spad_quirks); i++) {
 		const struct spad_quirk *quirk = &spad_quirks[i];
@@ -179,5 +199,7 @@ int devlend_transport_spad_init(struct devlend_transport *t, struct ntb_dev *ntb
 		t->bell_overtakes = quirk->bell_overtakes;
 		t->win_sleeps = quirk->win_sleeps;
 	}
+	if (t->bell_sleeps)
+		t->event_bell = 0;
 	return 0;
 }

@@ -53,7 +53,7 @@
 #define TEST_ARRIVAL_MS		1000
 #define TEST_POLL_US		100
 
-#define TEST_VECTOR		1
+#define TEST_VECTOR		2
 
 #define TEST_BYTES		SZ_4K
 #define TEST_DWORDS		(TEST_BYTES / sizeof(u32))
@@ -222,7 +222,7 @@ put:
 	return rc;
 }
 
-/* The message of a doorbell vector that nobody rings: the bell has the first, the link the last */
+/* The message of a doorbell vector that nobody rings: two have bells, the last the link */
 static int test_message_of(struct ntb_dev *ntb, int *vector, struct msi_msg *msg)
 {
 	u64 addr;

@@ -114,6 +114,8 @@ struct devlend_request {
  * @atomic: serve one operation of the atomic lane. Context: hard IRQ or
  *	interrupts off: no sleeping, no devlend_atomic_post(); config accessors and posted
  *	writes only. Return: a status.
+ * @event: look at each word: the peer rang the event bell (@rung), or might have, unheard.
+ *	Context: hard IRQ or interrupts off. May be NULL
  */
 struct devlend_service {
 	enum devlend_service_id id;
@@ -123,6 +125,7 @@ struct devlend_service {
 	void (*link_gone)(struct devlend_link *link);
 	enum devlend_status (*request)(struct devlend_link *link, struct devlend_request *rq);
 	enum devlend_status (*atomic)(struct devlend_link *link, u8 op, u32 handle_random, u32 arg);
+	void (*event)(struct devlend_link *link, bool rung);
 };
 
 /* --- services (common/service.c) ------------------------------------------ */
@@ -185,6 +188,13 @@ int devlend_call_insist(struct devlend_link *link, struct devlend_call *call);
  */
 int devlend_atomic_post(struct devlend_link *link, u8 op, u32 handle_random, u32 arg);
 int devlend_atomic_flush(struct devlend_link *link);
+
+/*
+ * The event bell, beside that of the channel: rings the peer's consumer, by @event. What it is
+ * about lies in the peer's memory; the caller made sure that it arrived before.
+ */
+bool devlend_event_usable(struct devlend_link *link);
+void devlend_event_ring(struct devlend_link *link);
 
 int devlend_status_to_errno(enum devlend_status status);
 enum devlend_status devlend_errno_to_status(int err);
