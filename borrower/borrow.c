@@ -23,6 +23,7 @@
 
 #include "bridge.h"
 #include "dma.h"
+#include "irq_doorbell.h"
 #include "lease.h"
 #include "probe.h"
 #include "shadow.h"
@@ -182,6 +183,8 @@ static int borrow_shadow(struct borrower_lease *lease)
 	}
 	mutex_lock(&lease->lock);
 	lease->shadow = shadow;
+	if (lease->doorbell)
+		lease->doorbell->config = &shadow->config;
 	if (lease->dead)
 		err = -ENOLINK;
 	mutex_unlock(&lease->lock);

@@ -25,6 +25,7 @@
 
 #include "bridge.h"
 #include "dma.h"
+#include "irq_doorbell.h"
 #include "lease.h"
 #include "shadow.h"
 
@@ -164,6 +165,17 @@ static int bridge_check(struct borrower_shadow *shadow, struct pci_dev *pdev)
 	return lease->dma->right(&lease->memory, pdev, &lease->dev) ? 0 : -EOPNOTSUPP;
 }
 
+/* INTx has an interrupt already: firmware's tables, which do not know the device, are not asked. */
+static void bridge_set_line(const struct borrower_doorbell *db, struct pci_dev *pdev)
+{
+	unsigned int virq = db->virq[DEVLEND_EVENT_INTX];
+
+	if (!virq)
+		return;
+	pdev->irq = virq;
+	pdev->irq_managed = 1;
+}
+
 /*
  * The shadow appears: by our own scan, or by a rescan after somebody removed it. IOMMU drivers
  * have seen it, a driver has not. Its BARs are claimed at once, or the PCI core would move them
@@ -190,6 +202,8 @@ static void bridge_device_added(struct borrower_shadow *shadow, struct pci_dev *
 	if (err || lease->dead)
 		xchg(&pdev->error_state, pci_channel_io_perm_failure);
 	mutex_unlock(&lease->lock);
+	if (lease->doorbell)
+		bridge_set_line(lease->doorbell, pdev);
 }
 
 static void bridge_device_removed(struct borrower_shadow *shadow, struct pci_dev *pdev)

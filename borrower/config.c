@@ -15,8 +15,10 @@
  *
  * Transport-free: the way to the lender is a table of functions, so that tests can drive it.
  */
+#include <linux/bits.h>
 #include <linux/errno.h>
 #include <linux/irqflags.h>
+#include <linux/log2.h>
 #include <linux/minmax.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -165,9 +167,53 @@ void borrower_config_reset_done(struct borrower_config *cfg, int err)
 
 	raw_spin_lock_irqsave(&cfg->lock, flags);
 	/* a lender that speaks of a reset of which it was not told yet is not believed */
-	if (!err && !cfg->owed)
+	if (!err && !cfg->owed) {
 		cfg->resetting = false;
+		/* the reset masked it at the lender */
+		if (cfg->intx)
+			cfg->owed |= BIT(DEVLEND_AOP_INTX_DISABLE);
+		borrower_forward_pay(cfg);
+	}
 	raw_spin_unlock_irqrestore(&cfg->lock, flags);
+}
+
+/**
+ * borrower_config_intx() - this host's interrupt of INTx is masked; or unmasked, or has been served
+ * @cfg: config space
+ * @masked: which of the two
+ *
+ * Context: any.
+ */
+void borrower_config_intx(struct borrower_config *cfg, bool masked)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&cfg->lock, flags);
+	cfg->intx_masked = masked;
+	/* told after a reset that is under way */
+	if (cfg->intx && !cfg->resetting) {
+		cfg->owed |= BIT(DEVLEND_AOP_INTX_DISABLE);
+		borrower_forward_pay(cfg);
+	}
+	raw_spin_unlock_irqrestore(&cfg->lock, flags);
+}
+
+/* As many messages as can be delivered, a power of two in MSI. */
+static void config_limit(struct borrower_config *cfg, unsigned int max)
+{
+	u16 flags;
+
+	if (cfg->msix) {
+		flags = get_unaligned_le16(cfg->image + cfg->msix + PCI_MSIX_FLAGS);
+		put_unaligned_le16(min_t(u16, flags, max - 1),
+				   cfg->image + cfg->msix + PCI_MSIX_FLAGS);
+	}
+	if (cfg->msi) {
+		flags = get_unaligned_le16(cfg->image + cfg->msi + PCI_MSI_FLAGS);
+		put_unaligned_le16((flags & ~PCI_MSI_FLAGS_QMASK) |
+				   min_t(u16, flags & PCI_MSI_FLAGS_QMASK, ilog2(max) << 1),
+				   cfg->image + cfg->msi + PCI_MSI_FLAGS);
+	}
 }
 
 /**
@@ -201,6 +247,8 @@ int borrower_config_setup(struct borrower_config *cfg, const struct borrower_gra
 		borrower_config_header(cfg, grant, raw);
 		borrower_config_caps(cfg, grant, raw);
 		borrower_config_extended(cfg, raw);
+		if (grant->messages_max)
+			config_limit(cfg, grant->messages_max);
 		memcpy(cfg->initial, cfg->image, BORROWER_CONFIG_SIZE);
 	}
 	kfree(raw);

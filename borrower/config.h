@@ -39,6 +39,8 @@ struct borrower_config_fwd {
  * @dead: the lease is over: reads give ~0, writes are dropped
  * @resetting: a function reset is under way at the lender: the same
  * @msi_live: MSI is enabled and has a message: it is on at the lender
+ * @intx: INTx is told by the lender
+ * @intx_masked: this host's interrupt of it is masked
  * @pm: offset of the power management capability; 0 = none
  * @msi: of the MSI capability
  * @msix: of the MSI-X capability
@@ -59,6 +61,8 @@ struct borrower_config {
 	bool dead;
 	bool resetting;
 	bool msi_live;
+	bool intx;
+	bool intx_masked;
 	u8 pm;
 	u8 msi;
 	u8 msix;
@@ -81,6 +85,7 @@ void borrower_config_write(struct borrower_config *cfg, unsigned int where, unsi
 void borrower_config_catch_up(struct borrower_config *cfg);
 void borrower_config_kill(struct borrower_config *cfg);
 void borrower_config_reset_done(struct borrower_config *cfg, int err);
+void borrower_config_intx(struct borrower_config *cfg, bool masked);
 
 /* config_forward.c: all with the lock held */
 struct borrower_config_before {
@@ -89,6 +94,7 @@ struct borrower_config_before {
 	u16 msix_flags;
 	u8 power;
 	bool master;
+	bool intx_off;
 };
 
 struct borrower_config_before borrower_forward_before(const struct borrower_config *cfg);

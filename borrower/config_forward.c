@@ -8,7 +8,7 @@
  * that is right for any set of operations:
  *
  *   reset; what switches off; the MSI message, its data last, since that makes the lender apply
- *   it; the MSI mask; what switches on, bus mastering last
+ *   it; the MSI mask; what switches on, bus mastering last; INTx
  *
  * A full queue therefore costs time but loses nothing: the bit stays, later writes change the
  * argument, and fwd->later has somebody try again. All but the reset are states, so telling the
@@ -91,6 +91,11 @@ static bool forward_master(const struct borrower_config *cfg)
 	return forward_get16(cfg, PCI_COMMAND) & PCI_COMMAND_MASTER && !forward_power(cfg);
 }
 
+static bool forward_intx_off(const struct borrower_config *cfg)
+{
+	return forward_get16(cfg, PCI_COMMAND) & PCI_COMMAND_INTX_DISABLE;
+}
+
 /* Control of MSI as the lender has it: on only with a message. */
 static u16 forward_msi_ctrl(const struct borrower_config *cfg)
 {
@@ -122,6 +127,8 @@ static u32 forward_arg(const struct borrower_config *cfg, unsigned int op)
 		return forward_msi_ctrl(cfg);
 	case DEVLEND_AOP_MSIX_CTRL:
 		return forward_msix_flags(cfg) & FORWARD_MSIX_WRITABLE;
+	case DEVLEND_AOP_INTX_DISABLE:
+		return cfg->intx_masked || forward_intx_off(cfg);
 	default:
 		return 0;
 	}
@@ -171,7 +178,7 @@ static bool forward_pay_ordered(struct borrower_config *cfg)
 	for (i = 0; i < ARRAY_SIZE(switches); i++)
 		if (!forward_pay_one(cfg, switches[i]))
 			return false;
-	return true;
+	return forward_pay_one(cfg, DEVLEND_AOP_INTX_DISABLE);
 }
 
 /**
@@ -203,6 +210,7 @@ struct borrower_config_before borrower_forward_before(const struct borrower_conf
 		.msix_flags = forward_msix_flags(cfg),
 		.power = forward_power(cfg),
 		.master = forward_master(cfg),
+		.intx_off = forward_intx_off(cfg),
 	};
 }
 
@@ -315,6 +323,8 @@ bool borrower_forward_written(struct borrower_config *cfg,
 		owed |= forward_msi_owed(cfg, before, where, size);
 	if (forward_msix_flags(cfg) != before->msix_flags)
 		owed |= BIT(DEVLEND_AOP_MSIX_CTRL);
+	if (cfg->intx && forward_intx_off(cfg) != before->intx_off)
+		owed |= BIT(DEVLEND_AOP_INTX_DISABLE);
 	cfg->owed |= owed;
 	if (forward_is_flr(cfg, where, size, value)) {
 		forward_reset(cfg);

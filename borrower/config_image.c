@@ -116,9 +116,9 @@ static void image_class(struct borrower_config *cfg)
  * @grant: where the BARs lie
  * @raw: what the lender told
  *
- * Identity is the device's; command and BARs are the shadow's own; the expansion ROM, I/O ports and
- * the interrupt pin are not there; a leased function stands alone, so it is no multi-function
- * device.
+ * Identity is the device's; command and BARs are the shadow's own; the expansion ROM and I/O ports
+ * are not there, the interrupt pin only where INTx is told; a leased function stands alone, so it
+ * is no multi-function device, and its pin is A.
  * Context: any.
  */
 void borrower_config_header(struct borrower_config *cfg, const struct borrower_grant *grant,
@@ -131,5 +131,8 @@ void borrower_config_header(struct borrower_config *cfg, const struct borrower_g
 	image_put16(cfg, PCI_COMMAND, 0, IMAGE_COMMAND_WRITABLE);
 	cfg->writable[PCI_CACHE_LINE_SIZE] = 0xff;
 	cfg->writable[PCI_INTERRUPT_LINE] = 0xff;
+	cfg->image[PCI_INTERRUPT_PIN] = grant->intx;
+	cfg->intx = grant->intx;
+	cfg->intx_masked = true;
 	image_bars(cfg, grant);
 }

@@ -107,6 +107,11 @@ static const struct policy_field policy_msi64[] = {
 	{ PCI_MSI_MASK_64, 4, 0, 0, ~0u },
 };
 
+static bool policy_msi_allowed(const struct borrower_grant *grant, const u8 *cap)
+{
+	return !grant->hide_msi;
+}
+
 static void policy_msi_adapt(struct borrower_config *cfg, unsigned int pos)
 {
 	u16 flags = get_unaligned_le16(cfg->image + pos + PCI_MSI_FLAGS);
@@ -143,7 +148,8 @@ static bool policy_msix_allowed(const struct borrower_grant *grant, const u8 *ca
 	u32 n = (get_unaligned_le16(cap + PCI_MSIX_FLAGS) & PCI_MSIX_FLAGS_QSIZE) + 1;
 	u32 table = get_unaligned_le32(cap + PCI_MSIX_TABLE);
 
-	return policy_in_bar(grant, table, (u64)n * PCI_MSIX_ENTRY_SIZE) &&
+	return !grant->hide_msix &&
+	       policy_in_bar(grant, table, (u64)n * PCI_MSIX_ENTRY_SIZE) &&
 	       policy_in_bar(grant, get_unaligned_le32(cap + PCI_MSIX_PBA),
 			     (u64)DIV_ROUND_UP(n, 64) * 8) &&
 	       (table & PCI_MSIX_TABLE_BIR) == grant->msix_bar &&
@@ -200,21 +206,25 @@ static const struct borrower_policy policy_std[] = {
 	}, {
 		.id = PCI_CAP_ID_MSI, .len = 10, .mask = POLICY_MSI_VARIANT,
 		.fields = policy_msi32, .count = ARRAY_SIZE(policy_msi32) - 1,
+		.allowed = policy_msi_allowed,
 		.adapt = policy_msi_adapt,
 	}, {
 		.id = PCI_CAP_ID_MSI, .len = 14, .mask = POLICY_MSI_VARIANT,
 		.match = PCI_MSI_FLAGS_64BIT,
 		.fields = policy_msi64, .count = ARRAY_SIZE(policy_msi64) - 1,
+		.allowed = policy_msi_allowed,
 		.adapt = policy_msi_adapt,
 	}, {
 		.id = PCI_CAP_ID_MSI, .len = 20, .mask = POLICY_MSI_VARIANT,
 		.match = PCI_MSI_FLAGS_MASKBIT,
 		.fields = policy_msi32, .count = ARRAY_SIZE(policy_msi32),
+		.allowed = policy_msi_allowed,
 		.adapt = policy_msi_adapt,
 	}, {
 		.id = PCI_CAP_ID_MSI, .len = 24, .mask = POLICY_MSI_VARIANT,
 		.match = PCI_MSI_FLAGS_64BIT | PCI_MSI_FLAGS_MASKBIT,
 		.fields = policy_msi64, .count = ARRAY_SIZE(policy_msi64),
+		.allowed = policy_msi_allowed,
 		.adapt = policy_msi_adapt,
 	}, {
 		.id = PCI_CAP_ID_MSIX, .len = PCI_CAP_MSIX_SIZEOF,

@@ -33,6 +33,11 @@ struct borrower_bar {
  * @msix_offset: of the table in that BAR, bytes
  * @mrrs: maximum read request size in force, bytes
  * @mps: maximum payload size in force, bytes
+ * @hide_msi: the shadow has no MSI; this and the following are not the lender's grant but what the
+ *	interrupt mode can deliver, set by it before the shadow is made
+ * @hide_msix: the shadow has no MSI-X
+ * @messages_max: the most messages that it has; 0 = as many as the device
+ * @intx: the shadow has an interrupt pin
  */
 struct borrower_grant {
 	struct devlend_handle handle;
@@ -41,6 +46,10 @@ struct borrower_grant {
 	u32 msix_offset;
 	u16 mrrs;
 	u16 mps;
+	bool hide_msi;
+	bool hide_msix;
+	u16 messages_max;
+	bool intx;
 };
 
 bool borrower_offer_valid(const struct devlend_wire_offer *offer, const char **why);

@@ -8,7 +8,7 @@
  *          the NTB: irq_message.c.
  * vectors  The same where this host remaps interrupts, and checks who sent a message: what
  *          arrives carries the NTB function's requester id.
- * doorbell The lender takes the interrupt and tells this host of it.
+ * doorbell The lender's CPU takes the interrupt and tells it; INTx too: irq_doorbell.c.
  *
  * The mode is chosen for a lease when it begins: the one that the offer's irq_mode asks for, or
  * the first that can work. Before a driver is near, the way is tried; one that does not
@@ -22,21 +22,11 @@
 #include "irq.h"
 #include "lease.h"
 
-static const char *irq_doorbell_unusable(const struct borrower_lease *lease)
-{
-	return "the lender does not forward interrupts";
-}
-
-static const struct borrower_irq_ops irq_doorbell = {
-	.name = "doorbell",
-	.unusable = irq_doorbell_unusable,
-};
-
 /* in the order in which they are tried */
 static const struct borrower_irq_ops *const irq_modes[BORROWER_IRQ_MODES] = {
 	[BORROWER_IRQ_DIRECT] = &borrower_irq_direct,
 	[BORROWER_IRQ_VECTORS] = &borrower_irq_vectors,
-	[BORROWER_IRQ_DOORBELL] = &irq_doorbell,
+	[BORROWER_IRQ_DOORBELL] = &borrower_irq_doorbell,
 };
 
 /**
@@ -88,6 +78,17 @@ static const struct borrower_irq_ops *irq_first(struct borrower_lease *lease,
 	return NULL;
 }
 
+/* A device without messages has INTx, or no interrupts. */
+static enum borrower_irq_mode irq_from(const struct borrower_lease *lease)
+{
+	if (lease->irq.want != BORROWER_IRQ_AUTO)
+		return lease->irq.want;
+	if (!lease->offer.msi_vectors && !lease->offer.msix_vectors &&
+	    !borrower_irq_doorbell.unusable(lease))
+		return BORROWER_IRQ_DOORBELL;
+	return BORROWER_IRQ_AUTO + 1;
+}
+
 /**
  * borrower_irq_choose() - choose the mode of a lease
  * @lease: fresh; &borrower_irq.want is set
@@ -98,12 +99,11 @@ static const struct borrower_irq_ops *irq_first(struct borrower_lease *lease,
  */
 int borrower_irq_choose(struct borrower_lease *lease)
 {
-	enum borrower_irq_mode from = max(lease->irq.want, BORROWER_IRQ_AUTO + 1);
 	int err = -ENOLINK;
 
 	mutex_lock(&lease->lock);
 	if (!lease->dead) {
-		WRITE_ONCE(lease->irq.ops, irq_first(lease, from));
+		WRITE_ONCE(lease->irq.ops, irq_first(lease, irq_from(lease)));
 		err = lease->irq.ops ? 0 : -EOPNOTSUPP;
 	}
 	mutex_unlock(&lease->lock);

@@ -100,6 +100,9 @@ void borrower_irq_watch_init(struct borrower_lease *lease);
 void borrower_irq_watch_start(struct borrower_lease *lease);
 void borrower_irq_watch_stop(struct borrower_lease *lease);
 
+/* irq_doorbell.c */
+extern const struct borrower_irq_ops borrower_irq_doorbell;
+
 /* irq_legacy.c or irq_parent.c, as the kernel has it */
 struct irq_domain *borrower_irq_domain_create(struct borrower_irq *irq,
 					      struct irq_domain *parent);

@@ -29,7 +29,8 @@ static bool irq_watch_enabled(struct borrower_lease *lease)
 	struct borrower_shadow *shadow = lease->shadow;
 	struct pci_dev *pdev = shadow ? shadow->pdev : NULL;
 
-	return pdev && (pdev->msi_enabled || pdev->msix_enabled) &&
+	/* by doorbell no requester id is in the way */
+	return pdev && !lease->doorbell && (pdev->msi_enabled || pdev->msix_enabled) &&
 	       borrower_config_read(&shadow->config, PCI_COMMAND, 2) & PCI_COMMAND_MASTER;
 }
 

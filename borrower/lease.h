@@ -19,6 +19,7 @@
 #include "memory.h"
 
 struct borrower_dma_ops;
+struct borrower_doorbell;
 struct borrower_shadow;
 struct page;
 struct seq_file;
@@ -70,6 +71,8 @@ struct seq_file;
  * @probe_page: private page of the memory probe, kept until the windows are closed
  * @windows: host bridge windows
  * @irq: interrupt mode and domain
+ * @doorbell: interrupts that the lender takes and tells; NULL = it does not. Worker only, but for
+ *	borrower_doorbell_close()
  * @shadow: owned by its bridge; NULL before there is one and after it was given up
  */
 struct borrower_lease {
@@ -101,6 +104,7 @@ struct borrower_lease {
 	struct page *probe_page;
 	struct borrower_windows windows;
 	struct borrower_irq irq;
+	struct borrower_doorbell *doorbell;
 	struct borrower_shadow *shadow;
 };
 

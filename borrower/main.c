@@ -22,6 +22,7 @@
 
 #include "bridge.h"
 #include "dma.h"
+#include "irq_doorbell.h"
 #include "lease.h"
 #include "offer.h"
 #include "shadow.h"
@@ -166,6 +167,7 @@ static const struct devlend_service main_service = {
 	.link_gone = main_link_gone,
 	.request = main_request,
 	.atomic = main_atomic,
+	.event = borrower_doorbells_look,
 };
 
 static int __init main_init(void)

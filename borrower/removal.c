@@ -23,6 +23,7 @@
 
 #include "bridge.h"
 #include "dma.h"
+#include "irq_doorbell.h"
 #include "lease.h"
 #include "shadow.h"
 #include "trace.h"
@@ -62,6 +63,7 @@ unlock:
 static void removal_release_memory(struct borrower_lease *lease)
 {
 	lockdep_assert_held(&lease->lock);
+	borrower_doorbell_close(lease);
 	if (lease->dma->release)
 		lease->dma->release(&lease->memory);
 }

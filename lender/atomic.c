@@ -15,10 +15,11 @@
 #include <linux/spinlock.h>
 
 #include "atomic.h"
+#include "doorbell.h"
 #include "lent.h"
 #include "trace.h"
 
-/* Protects atomic_live, and the last four members of each struct lender_dev. */
+/* Protects atomic_live, and the last five members of each struct lender_dev. */
 static DEFINE_RAW_SPINLOCK(atomic_lock);
 static LIST_HEAD(atomic_live);
 
@@ -121,7 +122,8 @@ void lender_atomic_close(struct lender_dev *lent)
  * @maps: its entries, at most %DEVLEND_MAP_ENTRIES_MAX; 0 = the list goes, and nothing that needs
  *	one is allowed any more
  *
- * Context: process. Return: 0; -EBUSY where the device is at work by the list before.
+ * Context: process. Return: 0; -EBUSY where the device, or this host for it, is at work by the
+ * list before.
  */
 int lender_atomic_attach(struct lender_dev *lent, const struct lender_map *map, unsigned int maps)
 {
@@ -133,7 +135,8 @@ int lender_atomic_attach(struct lender_dev *lent, const struct lender_map *map, 
 
 	raw_spin_lock_irqsave(&atomic_lock, flags);
 	pci_read_config_word(lent->pdev, PCI_COMMAND, &command);
-	if (command & PCI_COMMAND_MASTER) {
+	/* the words of events lie where the list before says */
+	if (command & PCI_COMMAND_MASTER || lent->doorbell) {
 		err = -EBUSY;
 		goto unlock;
 	}
@@ -148,6 +151,46 @@ int lender_atomic_attach(struct lender_dev *lent, const struct lender_map *map, 
 unlock:
 	raw_spin_unlock_irqrestore(&atomic_lock, flags);
 	return err;
+}
+
+/**
+ * lender_atomic_busy() - does the borrower's driver use the device already?
+ * @lent: the device; its lock is held
+ *
+ * Context: process. Return: whether MSI or MSI-X is on, or a reset under way.
+ */
+bool lender_atomic_busy(struct lender_dev *lent)
+{
+	unsigned long flags;
+	bool busy;
+
+	raw_spin_lock_irqsave(&atomic_lock, flags);
+	busy = lent->atomic.msi_on || lent->atomic.msix_on || lent->atomic.resetting;
+	raw_spin_unlock_irqrestore(&atomic_lock, flags);
+	return busy;
+}
+
+/**
+ * lender_atomic_take() - the device's interrupts are this host's from now on, or not any more
+ * @lent: the device; its lock is held
+ * @db: those that are; NULL = the lease is over
+ *
+ * Context: process.
+ */
+void lender_atomic_take(struct lender_dev *lent, struct lender_doorbell *db)
+{
+	unsigned int messages = 0;
+	unsigned long flags;
+	u64 addr = 0;
+	u32 data = 0;
+
+	if (db)
+		messages = lender_doorbell_message(db, &addr, &data);
+	raw_spin_lock_irqsave(&atomic_lock, flags);
+	lent->doorbell = db;
+	if (db)
+		lender_atomic_taken(&lent->atomic, lender_doorbell_flags(db), messages, addr, data);
+	raw_spin_unlock_irqrestore(&atomic_lock, flags);
 }
 
 /* Is a reset asked for by the borrower under way? Context: process. */
@@ -244,6 +287,8 @@ enum devlend_status lender_atomic_serve(struct devlend_link *link, u8 op, u32 ra
 			if (!atomic_apply(lent->pdev, &act.write[i]))
 				status = DEVLEND_E_IO;
 	}
+	if (lent && status == DEVLEND_OK && act.intx && lent->doorbell)
+		lender_doorbell_intx(lent->doorbell, arg);
 	/* the list's own reference outlives this: it goes after the lease left this list */
 	if (lent && act.flr)
 		lender_kick(lent, LENDER_DO_FLR);

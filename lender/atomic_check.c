@@ -14,6 +14,7 @@
  * behind a BAR, so its addresses are bounded by what the device can reach, not here.
  */
 #include <linux/kernel.h>
+#include <linux/log2.h>
 #include <linux/pci_regs.h>
 
 #include "atomic_check.h"
@@ -38,6 +39,8 @@ static bool atomic_msi_allowed(const struct lender_atomic *st)
 	if (addr & (ATOMIC_MSI_BYTES - 1))
 		return false;
 	if (st->msi_addr_hi && !(st->msi_flags & PCI_MSI_FLAGS_64BIT))
+		return false;
+	if (st->msi_data_must && st->msi_data != st->msi_data_is)
 		return false;
 	for (i = 0; i < st->ranges; i++) {
 		const struct lender_msi_range *r = &st->range[i];
@@ -201,6 +204,7 @@ enum devlend_status lender_atomic_check(struct lender_atomic *st, u8 op, u32 arg
 {
 	act->writes = 0;
 	act->flr = false;
+	act->intx = false;
 	switch (op) {
 	case DEVLEND_AOP_BUS_MASTER:
 		return atomic_bus_master(st, arg, act);
@@ -216,8 +220,11 @@ enum devlend_status lender_atomic_check(struct lender_atomic *st, u8 op, u32 arg
 	case DEVLEND_AOP_MSIX_CTRL:
 		return atomic_msix_ctrl(st, arg, act);
 	case DEVLEND_AOP_INTX_DISABLE:
-		/* INTx is not forwarded: it stays disabled here, whatever the shadow's bit says */
-		return arg > 1 ? DEVLEND_E_INVAL : DEVLEND_OK;
+		if (arg > 1)
+			return DEVLEND_E_INVAL;
+		/* where it is not told by doorbell it stays off, whatever the shadow's bit says */
+		act->intx = !st->resetting;
+		return DEVLEND_OK;
 	default:
 		return DEVLEND_E_NOTSUPP;
 	}
@@ -237,4 +244,31 @@ void lender_atomic_forget(struct lender_atomic *st)
 	st->msi_addr_hi = 0;
 	st->msi_data = 0;
 	st->msi_mask = 0;
+}
+
+/**
+ * lender_atomic_taken() - this host takes the device's interrupts
+ * @st: the device's state
+ * @flags: %DEVLEND_EVENTS_INTX and following: which
+ * @messages: of plain MSI
+ * @addr: address of the only message that plain MSI may have then
+ * @data: and its data
+ *
+ * What was not taken cannot be switched on. Context: any; the caller holds what protects @st.
+ */
+void lender_atomic_taken(struct lender_atomic *st, u32 flags, unsigned int messages, u64 addr,
+			 u32 data)
+{
+	if (!(flags & DEVLEND_EVENTS_MSIX))
+		st->msix_pos = 0;
+	if (!(flags & DEVLEND_EVENTS_MSI)) {
+		st->msi_pos = 0;
+		return;
+	}
+	st->msi_flags &= ~PCI_MSI_FLAGS_QMASK;
+	st->msi_flags |= ilog2(messages) << 1;
+	st->msi_data_must = true;
+	st->msi_data_is = data;
+	st->ranges = 1;
+	st->range[0] = (struct lender_msi_range) { .start = addr, .length = ATOMIC_MSI_BYTES };
 }

@@ -33,6 +33,8 @@ struct lender_msi_range {
  * @msi_addr_hi: see @msi_addr_lo
  * @msi_data: see @msi_addr_lo
  * @msi_mask: see @msi_addr_lo
+ * @msi_data_must: @msi_data must be @msi_data_is
+ * @msi_data_is: see @msi_data_must
  * @ranges: number of entries of @range
  * @range: granted interrupt ranges
  */
@@ -49,6 +51,8 @@ struct lender_atomic {
 	u32 msi_addr_hi;
 	u32 msi_data;
 	u32 msi_mask;
+	bool msi_data_must;
+	u32 msi_data_is;
 	unsigned int ranges;
 	struct lender_msi_range range[DEVLEND_MAP_ENTRIES_MAX];
 };
@@ -72,15 +76,19 @@ struct lender_atomic_write {
  * @writes: number of entries of @write
  * @write: config changes, in this order
  * @flr: have the worker reset the device and say so, or say that it could not; whatever the status
+ * @intx: mask INTx, or hear that it was served, as the argument says
  */
 struct lender_atomic_action {
 	unsigned int writes;
 	struct lender_atomic_write write[LENDER_ATOMIC_WRITES_MAX];
 	bool flr;
+	bool intx;
 };
 
 enum devlend_status lender_atomic_check(struct lender_atomic *st, u8 op, u32 arg,
 					struct lender_atomic_action *act);
 void lender_atomic_forget(struct lender_atomic *st);
+void lender_atomic_taken(struct lender_atomic *st, u32 flags, unsigned int messages, u64 addr,
+			 u32 data);
 
 #endif /* LENDER_ATOMIC_CHECK_H */

@@ -9,6 +9,7 @@
 #include <linux/seq_file.h>
 
 #include "bars.h"
+#include "doorbell.h"
 #include "lent.h"
 
 static struct dentry *debugfs_file;
@@ -25,6 +26,7 @@ static void debugfs_show_lease(struct seq_file *m, struct lender_dev *lent)
 			   lease->bars.exposed[i].offset);
 	if (lease->link && lender_bars_shared(lent, lease->link))
 		seq_puts(m, "  not isolated from another lease, whose window it shares\n");
+	lender_doorbell_show(m, lent);
 	for (i = 0; i < lease->maps; i++)
 		seq_printf(m, "  map %u: kind %u window %u offset %#llx length %#llx prot %u device address %#llx\n",
 			   i, lease->map[i].kind, lease->map[i].window, lease->map[i].offset,

@@ -18,6 +18,7 @@
 #include <linux/pci.h>
 
 #include "bars.h"
+#include "doorbell.h"
 #include "iommu.h"
 #include "lent.h"
 #include "quiesce.h"
@@ -75,6 +76,7 @@ static void driver_cut(struct lender_dev *lent, enum lender_end end)
 	mutex_lock(&lent->lock);
 	lender_lease_void(lent, end);
 	lender_bars_close(lent);
+	lender_doorbell_free(lent);
 	mutex_unlock(&lent->lock);
 }
 
@@ -118,6 +120,7 @@ static void driver_shutdown(struct pci_dev *pdev)
 		pci_warn(pdev, "this host shuts down while it is borrowed: the lease ends\n");
 	lender_lease_void(lent, LENDER_END_SHUTDOWN);
 	lender_bars_close(lent);
+	lender_doorbell_free(lent);
 	mutex_unlock(&lent->lock);
 	lender_quiesce_locked(lent);
 }

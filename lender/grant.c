@@ -19,6 +19,7 @@
 
 #include "atomic.h"
 #include "bars.h"
+#include "doorbell.h"
 #include "grant.h"
 #include "lent.h"
 #include "offer.h"
@@ -235,6 +236,9 @@ static enum devlend_status grant_lease_request(struct devlend_link *link,
 	case DEVLEND_OP_PROBE:
 		status = lender_serve_probe(lent, rq);
 		break;
+	case DEVLEND_OP_EVENTS:
+		status = lender_serve_events(lent, rq);
+		break;
 	case DEVLEND_OP_RETURN:
 		lender_lease_void(lent, LENDER_END_RETURN);
 		returning = true;
@@ -271,6 +275,7 @@ enum devlend_status lender_request(struct devlend_link *link, struct devlend_req
 	case DEVLEND_OP_CONFIG:
 	case DEVLEND_OP_ATTACH:
 	case DEVLEND_OP_PROBE:
+	case DEVLEND_OP_EVENTS:
 	case DEVLEND_OP_RETURN:
 		status = rq->function ? DEVLEND_E_INVAL : grant_lease_request(link, rq);
 		break;

@@ -24,6 +24,7 @@
 
 #include "atomic.h"
 #include "bars.h"
+#include "doorbell.h"
 #include "iommu.h"
 #include "lent.h"
 #include "quiesce.h"
@@ -49,6 +50,7 @@ void lender_lease_void(struct lender_dev *lent, enum lender_end end)
 	if (lent->state != LENDER_BORROWED)
 		return;
 	lender_atomic_close(lent);
+	lender_doorbell_shut(lent);
 	lent->lease.end = end;
 	/* under the lock, so that who sees the state sees the bit, or a worker that took it */
 	lender_kick(lent, LENDER_DO_END);
@@ -243,6 +245,7 @@ void lender_lease_end(struct lender_dev *lent)
 		return;
 	}
 	lender_bars_close(lent);
+	lender_doorbell_free(lent);
 	end = lent->lease.end;
 	handle = lent->lease.handle;
 	if (lent->lease.link)
@@ -313,6 +316,7 @@ void lender_lease_flr(struct lender_dev *lent)
 	mutex_lock(&lent->lock);
 	/* void meanwhile? Then the end of the lease, which is next, owns the device. */
 	if (lent->state == LENDER_BORROWED) {
+		lender_doorbell_gate(lent);
 		if (!err)
 			err = lender_bars_reopen(lent, &before);
 		if (err)
@@ -404,6 +408,7 @@ void lender_leases_link_lost(struct devlend_link *link, bool ntb_gone)
 			lender_lease_void(lent, LENDER_END_LINK);
 			if (ntb_gone) {
 				lender_bars_close(lent);
+				lender_doorbell_free(lent);
 				lender_iommu_unmap(lent);
 			}
 		}

@@ -191,11 +191,12 @@ struct lender_lease {
  * @visible: hosts that may see it besides
  * @refused: the host of which the log says already that it may not; nil = none
  *
- * @live: in the list of live leases; it and @live_link, @random and @atomic are under
- *	the lock of that list
+ * @live: in the list of live leases; it and what follows are under the lock of that list
  * @live_link: link of the live lease
  * @random: random half of its handle
  * @atomic: what the atomic lane sees
+ * @doorbell: its interrupts, where this host takes them; written under @lock too, so stable under
+ *	either. NULL = it does not
  */
 struct lender_dev {
 	struct device dev;
@@ -238,6 +239,7 @@ struct lender_dev {
 	struct devlend_link *live_link;
 	u32 random;
 	struct lender_atomic atomic;
+	struct lender_doorbell *doorbell;
 };
 
 static inline struct lender_dev *to_lender_dev(struct device *dev)

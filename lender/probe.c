@@ -4,6 +4,7 @@
  *
  *   memory   a dword of the borrower's choice into a region of its memory
  *   MSI      a message of the borrower's choice into its interrupt range
+ *   event    an event that did not happen, told as the device's interrupts are (doorbell.c)
  *   BAR      what the CPU reads where the borrower wrote, in the data of MSI-X entry 0:
  *            a register without side effects, allowed only while MSI-X is off
  *
@@ -18,6 +19,7 @@
 #include <linux/pci.h>
 
 #include "atomic.h"
+#include "doorbell.h"
 #include "grant.h"
 #include "lent.h"
 #include "trace.h"
@@ -101,6 +103,9 @@ enum devlend_status lender_serve_probe(struct lender_dev *lent, struct devlend_r
 		break;
 	case DEVLEND_PROBE_BAR:
 		status = probe_bar(lent, index, offset, &value);
+		break;
+	case DEVLEND_PROBE_EVENT:
+		status = offset || value ? DEVLEND_E_INVAL : lender_doorbell_prove(lent, index);
 		break;
 	default:
 		return DEVLEND_E_NOTSUPP;

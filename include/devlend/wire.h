@@ -115,7 +115,8 @@ enum devlend_word {
  * @DEVLEND_AOP_MSI_MASK: mask bits, where the capability has them.
  * @DEVLEND_AOP_MSI_CTRL: message control word of MSI: enable, multiple message enable.
  * @DEVLEND_AOP_MSIX_CTRL: message control word of MSI-X: enable, function mask.
- * @DEVLEND_AOP_INTX_DISABLE: INTx disable bit of the command register.
+ * @DEVLEND_AOP_INTX_DISABLE: 1: INTx masked. 0: unmasked, which is also the end of the interrupt
+ *	that was told last; it is told again where the device still asks for it.
  */
 enum devlend_atomic_op {
 	DEVLEND_AOP_BUS_MASTER		= 1,
@@ -194,6 +195,7 @@ enum devlend_op {
 	DEVLEND_OP_UNMAP	= DEVLEND_OP(PROVIDER, 8),	/* reserved */
 	DEVLEND_OP_SYNC		= DEVLEND_OP(PROVIDER, 9),	/* reserved */
 	DEVLEND_OP_BULK_LIST	= DEVLEND_OP(PROVIDER, 10),	/* reserved */
+	DEVLEND_OP_EVENTS	= DEVLEND_OP(PROVIDER, 11),	/* take the interrupts, and ring */
 
 	DEVLEND_OP_OFFER	= DEVLEND_OP(CONSUMER, 1),	/* new or changed offer */
 	DEVLEND_OP_WITHDRAW	= DEVLEND_OP(CONSUMER, 2),	/* offer is gone */
@@ -504,12 +506,13 @@ enum devlend_probe_kind {
 	DEVLEND_PROBE_MEMORY	= 1,	/* lender's CPU writes @value at @offset of the map entry */
 	DEVLEND_PROBE_BAR	= 2,	/* lender's CPU reads the dword at @offset of BAR @index */
 	DEVLEND_PROBE_MSI	= 3,	/* lender's CPU writes the message @value to the entry */
+	DEVLEND_PROBE_EVENT	= 4,	/* lender's CPU counts event @index, and rings */
 };
 
 /**
  * struct devlend_wire_probe - request and reply of %DEVLEND_OP_PROBE
  * @kind: &enum devlend_probe_kind
- * @index: entry of the map list, or BAR number
+ * @index: entry of the map list, BAR number, or event
  * @offset: bytes from the start of that entry or BAR, a multiple of 4
  * @value: to be written; in the reply of %DEVLEND_PROBE_BAR: what was read
  * @reserved: 0
@@ -523,6 +526,57 @@ struct devlend_wire_probe {
 	__le64 offset;
 	__le32 value;
 	__le32 reserved;
+};
+
+#define DEVLEND_EVENTS_INTX	(1u << 0)	/* event 0 is the device's INTx */
+#define DEVLEND_EVENTS_MSI	(1u << 1)	/* the others are messages of MSI */
+#define DEVLEND_EVENTS_MSIX	(1u << 2)	/* the others are messages of MSI-X */
+
+#define DEVLEND_EVENT_INTX	0u
+#define DEVLEND_EVENT_MESSAGE	1u		/* of message 0, and so on */
+/* messages that can be events: as many as plain MSI can have */
+#define DEVLEND_EVENT_MESSAGES_MAX	32
+
+/**
+ * struct devlend_wire_events - request of %DEVLEND_OP_EVENTS
+ * @index: entry of the map list, of kind %DEVLEND_MAP_MEMORY, that holds the words
+ * @messages: how many there is room for, at most %DEVLEND_EVENT_MESSAGES_MAX
+ * @offset: of the word of event 0 from the start of the entry, a multiple of 4; a word for each
+ *	message follows
+ * @reserved: 0
+ *
+ * The lender's CPU takes the device's interrupts from now on. For each it adds 1 to the event's
+ * word, which lies in the borrower's memory, and rings the event bell.
+ */
+struct devlend_wire_events {
+	__le32 index;
+	__le32 messages;
+	__le64 offset;
+	__le32 reserved[2];
+};
+
+/**
+ * struct devlend_wire_message - what the device has to be told for one of its messages
+ * @address: lender bus address
+ * @data: what to write there
+ * @reserved: 0
+ */
+struct devlend_wire_message {
+	__le64 address;
+	__le32 data;
+	__le32 reserved;
+};
+
+/**
+ * struct devlend_wire_taken - reply of %DEVLEND_OP_EVENTS
+ * @flags: %DEVLEND_EVENTS_INTX and following: what is taken
+ * @count: messages, at most as many as there was room for
+ * @message: for the device, in the order of its vectors
+ */
+struct devlend_wire_taken {
+	__le32 flags;
+	__le32 count;
+	struct devlend_wire_message message[];
 };
 
 enum devlend_revoke_reason {
@@ -571,6 +625,9 @@ static_assert(offsetof(struct devlend_wire_grant, rom_size) == 200);
 static_assert(sizeof(struct devlend_wire_map) == 40);
 static_assert(sizeof(struct devlend_wire_attach) == 8);
 static_assert(sizeof(struct devlend_wire_probe) == 24);
+static_assert(sizeof(struct devlend_wire_events) == 24);
+static_assert(sizeof(struct devlend_wire_message) == 16);
+static_assert(sizeof(struct devlend_wire_taken) == 8);
 static_assert(sizeof(struct devlend_wire_revoke) == 8);
 static_assert(sizeof(struct devlend_wire_reset_done) == 4);
 

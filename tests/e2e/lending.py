@@ -176,10 +176,17 @@ def lent_drive(pair):
     return bdf
 
 
-def borrowed_drive(pair):
+def set_irq_mode(guest, offer, mode):
+    """How the interrupts of what is borrowed next are to come."""
+    must_write(guest, f"{BUS}/{offer}/irq_mode", mode)
+
+
+def borrowed_drive(pair, irq_mode="auto"):
     """Lend and borrow the pair's drive; return (BDF, lease, block device)."""
     bdf = lent_drive(pair)
-    lease = borrow(pair.borrower, wait_offer(pair.borrower, bdf))
+    offer = wait_offer(pair.borrower, bdf)
+    set_irq_mode(pair.borrower, offer, irq_mode)
+    lease = borrow(pair.borrower, offer)
     return bdf, lease, nvme_block(pair.borrower, shadow_of(pair.borrower, lease))
 
 
@@ -194,11 +201,13 @@ def take_down(pair, bdf):
 
 
 @contextlib.contextmanager
-def borrowed_edu(pair, bdf):
+def borrowed_edu(pair, bdf, irq_mode="auto"):
     """Lend and borrow an edu, which has no reset: its lease. A test loads rig_edu for it, or not."""
     ready(pair)
     lend(pair.lender, bdf, force=True)
-    lease = borrow(pair.borrower, wait_offer(pair.borrower, bdf))
+    offer = wait_offer(pair.borrower, bdf)
+    set_irq_mode(pair.borrower, offer, irq_mode)
+    lease = borrow(pair.borrower, offer)
     yield lease
     pair.borrower.run("modprobe -r rig_edu")
     give_back(pair.borrower, lease)

@@ -19,7 +19,7 @@ import pytest
 from hostile import wire
 from hostile.attacks import Attacks, spoil
 from hostile.channel import Channel, SessionEnded
-from hostile.lies import ATTACHES, CONFIGS, GRANTS
+from hostile.lies import ATTACHES, CONFIGS, GRANTS, TAKEN
 from hostile.roles import Borrower, Lender
 from leaks import scan_for_leaks
 from rig import Nvme
@@ -335,6 +335,9 @@ LIES = ([("BORROW", name, changed_grant(change)) for name, change in GRANTS.item
         + [("ATTACH", name, lambda status, payload, change=change: (status, change(payload)))
            for name, change in ATTACHES.items()]
         + [("PROBE", "shorter", lambda status, payload: (status, payload[:-4]))])
+# of a lender that is asked to take the interrupts and tell them
+LIES_OF_EVENTS = ([("EVENTS", name, lambda status, payload, text=text: (status, text)) for name, text in TAKEN.items()]
+                  + [("EVENTS", "not known", lambda status, payload: (wire.STATUS.index("NOTSUPP"), b""))])
 
 
 def test_borrow_from_a_liar(scene):
@@ -344,21 +347,27 @@ def test_borrow_from_a_liar(scene):
     # two BARs, so that they can be in each other's way
     lender.offer.bars[2] = (0x4000, wire.BAR_64)
     assert lender.tell() == wire.OK
-    path = f"{lending.BUS}/{scene.offer()}/borrow"
+    offer = f"{lending.BUS}/{scene.offer()}"
     taken = []
-    for op, name, change in LIES:
-        lender.changes, lender.told = {op: change}, []
-        if scene.write(path, "auto") == 0:
-            taken.append((op, name))
-            scene.give_back()
-        # a grant by which nothing can be named cannot be returned either
-        if op != "BORROW":
-            assert (op, name, lender.told[-1]) == (op, name, "RETURN")
+    for mode, lies in (("auto", LIES), ("doorbell", LIES_OF_EVENTS)):
+        lending.must_write(scene.guest, f"{offer}/irq_mode", mode)
+        for op, name, change in lies:
+            lender.changes, lender.told = {op: change}, []
+            if scene.write(f"{offer}/borrow", "auto") == 0:
+                taken.append((op, name))
+                scene.give_back()
+            # a grant by which nothing can be named cannot be returned either
+            if op != "BORROW":
+                assert (op, name, lender.told[-1]) == (op, name, "RETURN")
+        lender.changes = {}
+        assert scene.write(f"{offer}/borrow", "auto") == 0
+        if mode == "doorbell":
+            # events of interrupts that nobody has asked for, and of such as are none
+            for event in (0, 1, 4, 2, 1):
+                lender.ring(event)
+        assert scene.give_back() == 0
     assert not taken
     assert lending.names(scene.guest, "lease") == []
-    lender.changes = {}
-    assert scene.write(path, "auto") == 0
-    assert scene.give_back() == 0
     assert lender.withdraw() == wire.OK
 
 

@@ -8,7 +8,8 @@
  *
  * Must hold: nothing is written but bus mastering, the MSI capability, MSI-X control; nothing is on
  * that was switched on before memory was attached; no bus mastering during a reset; while MSI is
- * on, its address is in a granted range; MSI and MSI-X are never on together.
+ * on, its address is in a granted range, and its data what they must be where that was said; MSI
+ * and MSI-X are never on together.
  */
 #include "fuzz.h"
 
@@ -21,6 +22,7 @@
 struct model {
 	struct lender_atomic st;
 	u8 config[256];
+	bool taken;
 };
 
 static u16 model_get16(const struct model *m, unsigned int pos)
@@ -90,12 +92,16 @@ static void model_check(const struct model *m)
 		found |= addr >= m->st.range[i].start && (unsigned __int128)addr + 4 <= end;
 	}
 	MUST(found);
+	if (m->st.msi_data_must)
+		MUST(get_unaligned_le16(m->config + MSI + (m->st.msi_flags & PCI_MSI_FLAGS_64BIT ?
+							   PCI_MSI_DATA_64 : PCI_MSI_DATA_32)) ==
+		     m->st.msi_data_is);
 }
 
 static void model_attach(struct model *m, struct input *in, u8 n)
 {
 	/* as lender_atomic_attach(): not while the device is at work */
-	if (model_master(m) || model_msi(m))
+	if (model_master(m) || model_msi(m) || m->taken)
 		return;
 	m->st.ranges = 0;
 	for (n %= DEVLEND_MAP_ENTRIES_MAX + 1; n; n--) {
@@ -105,6 +111,18 @@ static void model_attach(struct model *m, struct input *in, u8 n)
 		r->length = n & 1 ? input_u64(in) : 0x100000;
 	}
 	m->st.attached = true;
+}
+
+/* as lender_serve_events(): once, and before MSI or MSI-X is on */
+static void model_take(struct model *m, struct input *in, u8 n)
+{
+	u32 flags = m->st.msix_pos ? DEVLEND_EVENTS_MSIX : m->st.msi_pos ? DEVLEND_EVENTS_MSI : 0;
+
+	if (m->taken || model_msi(m) || model_msix(m) || m->st.resetting)
+		return;
+	m->taken = true;
+	lender_atomic_taken(&m->st, flags, 1 + n % DEVLEND_EVENT_MESSAGES_MAX,
+			    input_u64(in) & ~3ull, input_u16(in));
 }
 
 static void model_step(struct model *m, struct input *in)
@@ -124,6 +142,10 @@ static void model_step(struct model *m, struct input *in)
 		memset(m->config, 0, sizeof(m->config));
 		lender_atomic_forget(&m->st);
 		m->st.resetting = false;
+		return;
+	}
+	if (op == 0xfd) {
+		model_take(m, in, input_u8(in));
 		return;
 	}
 	arg = input_u32(in);

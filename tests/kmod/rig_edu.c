@@ -25,7 +25,10 @@
  *              none. Each page begins with its index. Reads as its DMA address, and how many of its
  *              pages do not follow the one before it in physical memory
  *
- * Used by tests/e2e/test_msi.py, test_bounce.py, test_iommu_lender.py and test_iommu_borrower.py.
+ * With the parameter intx it uses INTx, else MSI.
+ *
+ * Used by tests/e2e/test_msi.py, test_irq_doorbell.py, test_irq_modes.py, test_irq_vectors.py,
+ * test_bounce.py, test_iommu_lender.py and test_iommu_borrower.py.
  * Context: process; one mutex, which serialises writes. The interrupt handler shares with them only
  * what is atomic, and a completion.
  */
@@ -72,6 +75,10 @@
 static unsigned int dma_bits = 64;
 module_param(dma_bits, uint, 0444);
 MODULE_PARM_DESC(dma_bits, "address bits that the driver says the device has");
+
+static bool intx;
+module_param(intx, bool, 0444);
+MODULE_PARM_DESC(intx, "use INTx, a level, instead of MSI");
 
 struct edu {
 	struct pci_dev *pdev;
@@ -393,6 +400,11 @@ static void edu_free_all_coherent(void *edu)
 	edu_free_coherent(edu);
 }
 
+static void edu_rest(void *pdev)
+{
+	pci_clear_master(pdev);
+}
+
 static void edu_free_vectors(void *pdev)
 {
 	pci_clear_master(pdev);
@@ -428,6 +440,15 @@ static int edu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (err)
 		return dev_err_probe(dev, err, "no buffer within %u address bits\n", dma_bits);
 	pci_set_master(pdev);
+	if (intx) {
+		if (!pdev->irq)
+			return dev_err_probe(dev, -ENOTCONN, "no INTx\n");
+		err = devm_add_action_or_reset(dev, edu_rest, pdev);
+		if (err)
+			return err;
+		pci_intx(pdev, 1);
+		return devm_request_irq(dev, pdev->irq, edu_irq, IRQF_SHARED, "rig_edu", edu);
+	}
 	err = pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_MSI);
 	if (err < 0)
 		return dev_err_probe(dev, err, "no MSI\n");

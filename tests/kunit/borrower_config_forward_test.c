@@ -306,6 +306,46 @@ static void reset_voids_what_was_owed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, borrower_config_read(&f->cfg, PCI_VENDOR_ID, 2), 0x1b36u);
 }
 
+/* Where INTx is told: the driver's bit and the interrupt's mask are one to the lender. */
+static void intx_is_told(struct kunit *test)
+{
+	struct config_fixture *f = fix_new(test);
+
+	f->grant.intx = true;
+	KUNIT_ASSERT_EQ(test, fix_setup(f), 0);
+	KUNIT_EXPECT_EQ(test, borrower_config_read(&f->cfg, PCI_INTERRUPT_PIN, 1), 1u);
+	borrower_config_intx(&f->cfg, false);
+	fix_expect_post(test, f, 0, DEVLEND_AOP_INTX_DISABLE, 0);
+	/* the end of an interrupt is told each time */
+	borrower_config_intx(&f->cfg, false);
+	fix_expect_post(test, f, 1, DEVLEND_AOP_INTX_DISABLE, 0);
+	forward_write(f, PCI_COMMAND, 2, PCI_COMMAND_INTX_DISABLE);
+	fix_expect_post(test, f, 2, DEVLEND_AOP_INTX_DISABLE, 1);
+	borrower_config_intx(&f->cfg, false);
+	fix_expect_post(test, f, 3, DEVLEND_AOP_INTX_DISABLE, 1);
+	forward_write(f, PCI_COMMAND, 2, 0);
+	fix_expect_post(test, f, 4, DEVLEND_AOP_INTX_DISABLE, 0);
+	KUNIT_EXPECT_EQ(test, f->posts, 5u);
+
+	/* one that found no room is told later, and not lost */
+	fix_clear(f);
+	f->room = 0;
+	borrower_config_intx(&f->cfg, false);
+	KUNIT_EXPECT_EQ(test, f->posts, 0u);
+	f->room = FIX_LOG_MAX;
+	borrower_config_catch_up(&f->cfg);
+	fix_expect_post(test, f, 0, DEVLEND_AOP_INTX_DISABLE, 0);
+
+	/* a reset masks it at the lender: told again when that is done, and not before */
+	fix_clear(f);
+	forward_write(f, FIX_EXP + PCI_EXP_DEVCTL, 2, PCI_EXP_DEVCTL_BCR_FLR);
+	borrower_config_intx(&f->cfg, false);
+	KUNIT_EXPECT_EQ(test, f->posts, 1u);
+	borrower_config_reset_done(&f->cfg, 0);
+	fix_expect_post(test, f, 1, DEVLEND_AOP_INTX_DISABLE, 0);
+	KUNIT_EXPECT_EQ(test, f->posts, 2u);
+}
+
 static void lost_link_is_not_retried(struct kunit *test)
 {
 	struct config_fixture *f = fix_made(test);
@@ -334,6 +374,7 @@ static struct kunit_case forward_cases[] = {
 	KUNIT_CASE(switching_off_is_told_first),
 	KUNIT_CASE(reset_voids_what_was_owed),
 	KUNIT_CASE(lost_link_is_not_retried),
+	KUNIT_CASE(intx_is_told),
 	{}
 };
 

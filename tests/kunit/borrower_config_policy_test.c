@@ -54,6 +54,30 @@ static bool policy_shows(struct config_fixture *f, unsigned int pos)
 	return borrower_policy_find(&f->grant, f->raw + pos);
 }
 
+/* What the interrupt mode cannot deliver is not there. */
+static void interrupts_are_limited(struct kunit *test)
+{
+	struct config_fixture *f = fix_new(test);
+
+	f->grant.messages_max = 3;
+	KUNIT_ASSERT_EQ(test, fix_setup(f), 0);
+	KUNIT_EXPECT_EQ(test, fix_get32(f, FIX_MSIX) >> 16, 2u);
+	KUNIT_EXPECT_EQ(test, fix_get32(f, FIX_MSI) >> 16 & PCI_MSI_FLAGS_QMASK, 1u << 1);
+
+	f = fix_new(test);
+	f->grant.messages_max = 32;
+	f->grant.hide_msi = true;
+	KUNIT_ASSERT_EQ(test, fix_setup(f), 0);
+	KUNIT_EXPECT_EQ(test, fix_get32(f, FIX_MSIX) >> 16, 7u);
+	KUNIT_EXPECT_EQ(test, fix_get32(f, FIX_MSI), 0u);
+
+	f = fix_new(test);
+	f->grant.hide_msix = true;
+	KUNIT_ASSERT_EQ(test, fix_setup(f), 0);
+	KUNIT_EXPECT_EQ(test, fix_get32(f, FIX_MSIX), 0u);
+	KUNIT_EXPECT_EQ(test, fix_get32(f, FIX_MSI) >> 16, 0x0184u);
+}
+
 static void unknown_ids_are_hidden(struct kunit *test)
 {
 	struct config_fixture *f = fix_new(test);
@@ -184,6 +208,7 @@ static void express_v1_is_short(struct kunit *test)
 
 static struct kunit_case policy_cases[] = {
 	KUNIT_CASE(all_else_reads_zero),
+	KUNIT_CASE(interrupts_are_limited),
 	KUNIT_CASE(unknown_ids_are_hidden),
 	KUNIT_CASE(msi_variants_have_their_lengths),
 	KUNIT_CASE(msi_masks_fit_the_messages),

@@ -229,6 +229,55 @@ static void atomic_everything(struct kunit *test)
 	}
 }
 
+/* What this host took is all that can be switched on, and its message all that there is. */
+static void atomic_taken(struct kunit *test)
+{
+	struct lender_atomic st = atomic_device();
+
+	lender_atomic_taken(&st, DEVLEND_EVENTS_MSI | DEVLEND_EVENTS_INTX, 2, 0xfee01000, 0x31);
+	atomic_expect(test, &st, DEVLEND_AOP_MSIX_CTRL, PCI_MSIX_FLAGS_ENABLE, DEVLEND_E_NOTSUPP,
+		      0);
+	atomic_stage(test, &st, TEST_RANGE, 0x31);
+	atomic_expect(test, &st, DEVLEND_AOP_MSI_CTRL, PCI_MSI_FLAGS_ENABLE, DEVLEND_E_RANGE, 0);
+	atomic_stage(test, &st, 0xfee01000, 0x32);
+	atomic_expect(test, &st, DEVLEND_AOP_MSI_CTRL, PCI_MSI_FLAGS_ENABLE, DEVLEND_E_RANGE, 0);
+	atomic_stage(test, &st, 0xfee01000, 0x31);
+	atomic_expect(test, &st, DEVLEND_AOP_MSI_CTRL, PCI_MSI_FLAGS_ENABLE | 2 << 4,
+		      DEVLEND_E_INVAL, 0);
+	atomic_expect(test, &st, DEVLEND_AOP_MSI_CTRL, PCI_MSI_FLAGS_ENABLE | 1 << 4, DEVLEND_OK,
+		      6);
+	/* not even while it is on */
+	atomic_expect(test, &st, DEVLEND_AOP_MSI_DATA, 0x30, DEVLEND_E_RANGE, 0);
+
+	st = atomic_device();
+	lender_atomic_taken(&st, DEVLEND_EVENTS_MSIX, 0, 0, 0);
+	atomic_expect(test, &st, DEVLEND_AOP_MSI_CTRL, 0, DEVLEND_E_NOTSUPP, 0);
+	atomic_expect(test, &st, DEVLEND_AOP_MSIX_CTRL, PCI_MSIX_FLAGS_ENABLE, DEVLEND_OK, 1);
+
+	st = atomic_device();
+	lender_atomic_taken(&st, DEVLEND_EVENTS_INTX, 0, 0, 0);
+	atomic_expect(test, &st, DEVLEND_AOP_MSI_CTRL, 0, DEVLEND_E_NOTSUPP, 0);
+	atomic_expect(test, &st, DEVLEND_AOP_MSIX_CTRL, 0, DEVLEND_E_NOTSUPP, 0);
+}
+
+static void atomic_intx(struct kunit *test)
+{
+	struct lender_atomic st = atomic_device();
+	struct lender_atomic_action act;
+
+	KUNIT_EXPECT_EQ(test, lender_atomic_check(&st, DEVLEND_AOP_INTX_DISABLE, 2, &act),
+			DEVLEND_E_INVAL);
+	KUNIT_EXPECT_EQ(test, lender_atomic_check(&st, DEVLEND_AOP_INTX_DISABLE, 0, &act),
+			DEVLEND_OK);
+	KUNIT_EXPECT_TRUE(test, act.intx);
+	KUNIT_EXPECT_EQ(test, act.writes, 0u);
+	/* nothing is unmasked while the device is reset */
+	st.resetting = true;
+	KUNIT_EXPECT_EQ(test, lender_atomic_check(&st, DEVLEND_AOP_INTX_DISABLE, 0, &act),
+			DEVLEND_OK);
+	KUNIT_EXPECT_FALSE(test, act.intx);
+}
+
 static void atomic_forget(struct kunit *test)
 {
 	struct lender_atomic st = atomic_device();
@@ -249,6 +298,8 @@ static struct kunit_case atomic_cases[] = {
 	KUNIT_CASE(atomic_msix),
 	KUNIT_CASE(atomic_everything),
 	KUNIT_CASE(atomic_forget),
+	KUNIT_CASE(atomic_taken),
+	KUNIT_CASE(atomic_intx),
 	{}
 };
 

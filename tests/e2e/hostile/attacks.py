@@ -168,8 +168,13 @@ class Attacks:
         return self.message("ATTACH", wire.attach(entries, count))
 
     def lie_probe(self):
-        return self.message("PROBE", wire.probe(self.rng.choice((1, 1, 2, 3, self.u32())),
+        return self.message("PROBE", wire.probe(self.rng.choice((1, 1, 2, 3, 4, self.u32())),
                                                 self.rng.choice((0, 1, 2, 15, self.u32())), self.u64(), self.u32()))
+
+    def lie_events(self):
+        """Words that lie in no memory, or behind its end."""
+        return self.message("EVENTS", wire.events(self.rng.choice((0, 0, 1, 15, self.u32())),
+                                                  self.rng.choice((0, 1, 32, 33, self.u32())), self.u64()))
 
     def lie_config(self):
         return self.message("CONFIG", self.junk(self.rng.choice((0, 0, 4, 64))), function=self.rng.choice((0, 0, 1, 7)))
@@ -188,7 +193,8 @@ class Attacks:
                                                 self.rng.choice((0, self.u64())), self.u64(), self.u32(),
                                                 self.u32()))
 
-    lies_to_lender = [lie_borrow, lie_attach, lie_attach, lie_probe, lie_config, lie_reserved, lie_offers, lie_hello]
+    lies_to_lender = [lie_borrow, lie_attach, lie_attach, lie_probe, lie_events, lie_config, lie_reserved, lie_offers,
+                      lie_hello]
 
     # Lies to a borrower
 

@@ -3,6 +3,7 @@
 
 GRANTS      functions that change a Grant
 CONFIGS     config spaces, as runs
+TAKEN       what was taken of a device's interrupts
 ATTACHES    functions of the text that an honest lender answers
 """
 
@@ -58,6 +59,18 @@ CONFIGS = {
     "text that ends early": wire.config_run(0, [1, 2])[:-1],
     "nothing": b"",
     "another device": wire.config_runs(wire.nvme_config()),
+}
+TAKEN = {
+    "nothing": b"",
+    "none of them": wire.taken(0, []),
+    "of a kind that is none": wire.taken(8, [(0xFEE00000, 32)]),
+    "of both kinds": wire.taken(wire.EVENTS_MSI | wire.EVENTS_MSIX, [(0xFEE00000, 32)]),
+    "messages of no kind": wire.taken(wire.EVENTS_INTX, [(0xFEE00000, 32)]),
+    "no messages of a kind": wire.taken(wire.EVENTS_MSIX, []),
+    "more than there is room for": wire.taken(wire.EVENTS_MSIX, [(0xFEE00000, 32)] * 33),
+    "more than are told": wire.taken(wire.EVENTS_MSIX, [(0xFEE00000, 32)], count=2),
+    "many more than are told": wire.taken(wire.EVENTS_MSIX, [(0xFEE00000, 32)], count=0xFFFFFFFF),
+    "fewer than are told": wire.taken(wire.EVENTS_MSIX, [(0xFEE00000, 32)] * 2, count=1),
 }
 ATTACHES = {
     "other count": lambda text: struct.pack("<I", 1) + text[4:],

@@ -108,10 +108,10 @@ class Lender:
         self.channel, self.changes, self.told = channel, {}, []
         self.offer = wire.Offer(wire.OfferId(channel.host, bdf=bdf), class_rev=0xFF000001, vendor=0x1B36,
                                 device=0xBEEF, msix=4)
-        self.random = self.windows = None
+        self.random = self.windows = self.events = None
         have_ram(channel, BARS_AT)
         channel.puppet.open(0, BARS_AT, RAM_SIZE)
-        for op in ("BORROW", "CONFIG", "ATTACH", "PROBE", "RETURN"):
+        for op in ("BORROW", "CONFIG", "ATTACH", "PROBE", "EVENTS", "RETURN"):
             channel.serve[wire.OP[op]] = lambda m, op=op: self._serve(op, m)
 
     def tell(self, state=wire.AVAILABLE, **more):
@@ -166,7 +166,22 @@ class Lender:
             self.channel.puppet.mem_write(window, start + offset, struct.pack("<I", value))
         elif kind == wire.PROBE_BAR:
             value = struct.unpack("<I", self.channel.puppet.ram_read(BARS_AT + offset, 4))[0]
+        elif kind == wire.PROBE_EVENT:
+            self.ring(index)
         return wire.OK, wire.probe(kind, index, offset, value)
+
+    def _events(self, message):
+        index, _, offset = struct.unpack_from("<IIQ", message.payload)
+        window, start = self.windows[index]
+        self.events, self.counts = (window, start + offset), [0] * 5
+        return wire.OK, wire.taken(wire.EVENTS_MSIX, [(0xFEE00000, 32 + i) for i in range(4)])
+
+    def ring(self, event):
+        """Count an event, and ring the bell of events."""
+        window, offset = self.events
+        self.counts[event] += 1
+        self.channel.puppet.mem_write(window, offset + 4 * event, struct.pack("<I", self.counts[event]))
+        self.channel.puppet.ring(1)
 
     @staticmethod
     def _return(message):

@@ -21,7 +21,7 @@ HEADER = 20
 
 REQUEST, REPLY = 0, 1
 OP = dict(HELLO=0x0001, TEST=0x0002, OFFERS=0x0101, BORROW=0x0102, CONFIG=0x0103, ATTACH=0x0104, PROBE=0x0105,
-          RETURN=0x0106, MAP=0x0107, UNMAP=0x0108, SYNC=0x0109, BULK_LIST=0x010A,
+          RETURN=0x0106, MAP=0x0107, UNMAP=0x0108, SYNC=0x0109, BULK_LIST=0x010A, EVENTS=0x010B,
           OFFER=0x0201, WITHDRAW=0x0202, REVOKE=0x0203, RESET_DONE=0x0204)
 OP_NAME = {number: name for name, number in OP.items()}
 AOP = dict(BUS_MASTER=1, FLR=2, MSI_ADDR_LO=3, MSI_ADDR_HI=4, MSI_DATA=5, MSI_MASK=6, MSI_CTRL=7, MSIX_CTRL=8,
@@ -33,7 +33,8 @@ OK, INVAL, NOENT, STALE, BUSY, PERM = range(6)
 BAR_IO, BAR_64, BAR_PREFETCH, BAR_ROM = 1, 2, 4, 8
 AVAILABLE, LENT, OFFER_BUSY, QUARANTINED = 1, 2, 3, 4
 MAP_MEMORY, MAP_MSI, MAP_LEASE_BAR, MAP_THIRD_HOST = 1, 2, 3, 4
-PROBE_MEMORY, PROBE_BAR, PROBE_MSI = 1, 2, 3
+PROBE_MEMORY, PROBE_BAR, PROBE_MSI, PROBE_EVENT = 1, 2, 3, 4
+EVENTS_INTX, EVENTS_MSI, EVENTS_MSIX = 1, 2, 4
 TEST_PATTERN, TEST_MESSAGE = 1, 2
 
 
@@ -177,6 +178,15 @@ def attach(entries, count=None):
 
 def probe(kind, index, offset, value=0):
     return struct.pack("<IIQII", kind, index, offset, value & 0xFFFFFFFF, 0)
+
+
+def events(index, messages, offset):
+    return struct.pack("<IIQII", index, messages, offset, 0, 0)
+
+
+def taken(flags, messages, count=None):
+    return struct.pack("<II", flags, len(messages) if count is None else count) + b"".join(
+        struct.pack("<QII", address, data, 0) for address, data in messages)
 
 
 def put(space, where, size, value):

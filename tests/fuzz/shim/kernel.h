@@ -73,6 +73,11 @@ struct dentry;
 #define upper_32_bits(n) ((u32)((u64)(n) >> 32))
 #define lower_32_bits(n) ((u32)(n))
 
+static inline int ilog2(unsigned long n)
+{
+	return 63 - __builtin_clzl(n);
+}
+
 static inline bool is_power_of_2(unsigned long n)
 {
 	return n && !(n & (n - 1));
