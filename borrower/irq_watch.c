@@ -3,8 +3,8 @@
  * Watchdog of the device's own interrupts.
  *
  * The private vector of irq_proof.c shows that what the lender's CPU writes arrives. What the
- * device itself writes carries another requester id, which some NTBs admit only where it is in a table,
- * and which ACS may keep from the NTB. That way is open when the first interrupt has come: the
+ * device itself writes carries another requester id, which some NTBs admit only where it is in a
+ * table, and which ACS may keep from the NTB. That way is open when the first interrupt has come: the
  * domain's irq_ack notes it. Where none has come for a while after the driver switched interrupts
  * and bus mastering on, one line of the log says what that may mean. An idle device is silent
  * too, so nothing is done about it, and the first interrupt ends the watch.
