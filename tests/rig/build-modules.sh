@@ -7,7 +7,10 @@
 #
 # The sources are copied to build/modules/KERNEL (DEVLEND_MODULES_OUT/KERNEL) first, only what changed: kernels before
 # 6.13 can build a module only where its source lies. The compiler is the chroot's, so
-# that every host gives the same result. Messages are given with the tree's own paths.
+# that every host gives the same result, and sees the copy in the same place for every tree, so that ccache (in the
+# chroot after "setup.sh check") knows what another tree had compiled. Messages are given with the tree's own paths.
+#
+# cmd_checkdoc: W=1 would start kernel-doc for each file; tests/check/test_lint.py does once for all.
 # shellcheck source-path=SCRIPTDIR
 set -euo pipefail
 
@@ -45,10 +48,18 @@ case " $* " in
 *' modules '* | *' clean '*) ;;
 *) target+=(modules) ;;
 esac
+place=/devlend/$kernel
+ccache=()
+if [ -x "$CHROOT/usr/bin/ccache" ]; then
+	ccache=(DEBIAN_KERNEL_USE_CCACHE=1)
+	# a kernel that is not Debian's
+	[ "$kernel" != checking ] || ccache=('CC=ccache gcc')
+fi
 rc=0
-in_chroot -b "$TOP" make -C "$out" -s --no-print-directory -j"$(nproc)" \
+in_chroot -b "$out:$place" env CCACHE_DIR="$CACHE/ccache" CCACHE_MAXSIZE=1G \
+	make -C "$place" -s --no-print-directory -j"$(nproc)" \
 	KDIR="$KDIR" NTB_SYMVERS="$NTB_SYMVERS" CONFIG_DEBUG_INFO_BTF_MODULES= DEVLEND_TEST_MODULES=m \
-	W=1 KCFLAGS=-Werror "${target[@]}" \
-	> >(sed "s#$out/#$TOP/#g") 2> >(sed "s#$out/#$TOP/#g" >&2) || rc=$?
+	W=1 KCFLAGS=-Werror cmd_checkdoc= "${ccache[@]}" "${target[@]}" \
+	> >(sed "s#$place/#$TOP/#g") 2> >(sed "s#$place/#$TOP/#g" >&2) || rc=$?
 wait
 exit $rc

@@ -148,7 +148,7 @@ check()
 
 clean()
 {
-	rm -rf "${CACHE:?}"/{qemu,chroot,debs,kernels,ntb,image,stamps,logs}
+	rm -rf "${CACHE:?}"/{qemu,chroot,debs,kernels,ntb,image,ccache,stamps,logs}
 }
 
 [ "$(id -u)" = 0 ] || die "must run as root: it makes a chroot"

@@ -40,7 +40,7 @@ apt_settings()
 		'Dpkg::Use-Pty "false";'
 }
 
-# in_chroot [-b DIR]... COMMAND...: run inside, DIRs visible at their own paths.
+# in_chroot [-b DIR[:PLACE]]... COMMAND...: run inside, DIRs visible at their own paths, or at PLACE.
 in_chroot()
 {
 	local -a dirs=("$CACHE")
@@ -72,7 +72,7 @@ QEMU_PACKAGES='qemu-system-x86 qemu-utils'
 USERLAND_PACKAGES='busybox-static nvme-cli fio pciutils e2fsprogs kmod iproute2 procps util-linux
 	ethtool hdparm strace iperf3'
 BUILD_PACKAGES='gcc make libc6-dev pkg-config libjson-c-dev libpci-dev cpio xz-utils zstd'
-CHECK_PACKAGES='gcc-12 bc flex bison libssl-dev sparse shellcheck perl python3 rsync zsh
+CHECK_PACKAGES='gcc-12 ccache bc flex bison libssl-dev sparse shellcheck perl python3 rsync zsh
 	udev systemd dkms dpkg-dev debhelper dh-dkms lintian'
 
 build_chroot()

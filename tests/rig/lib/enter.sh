@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# enter.sh DIR... -- COMMAND...: bind each DIR into $CHROOT at its own path, mount what
-# programs expect, and run COMMAND there in the current directory (or / if that is not
+# enter.sh DIR[:PLACE]... -- COMMAND...: bind each DIR into $CHROOT at its own path or at PLACE, mount
+# what programs expect, and run COMMAND there in the current directory (or / if that is not
 # visible inside). Called by in_chroot in a new mount namespace; nothing outlives it.
 set -euo pipefail
 
 mount --make-rprivate /
 while [ "$1" != -- ]; do
-	mkdir -p "$CHROOT$1"
-	mount --bind "$1" "$CHROOT$1"
+	mkdir -p "$CHROOT${1##*:}"
+	mount --bind "${1%%:*}" "$CHROOT${1##*:}"
 	shift
 done
 shift
