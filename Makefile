@@ -97,6 +97,18 @@ check: rig
 	+$(MAKE) --no-print-directory ntbsim modules-6.12 modules-checking
 	$(PYTEST) -n 2 --dist loadfile --durations=30 -m 'not long' tests/check tests/e2e
 
+# The tests with two hosts once for each pairing of lender's and borrower's kernel: hours. A pairing that fails ends
+# neither the others nor, until all are through, make.
+PAIRINGS := $(foreach lender,6.1 6.12 7.x,$(foreach borrower,6.1 6.12 7.x,$(lender)/$(borrower)))
+check-matrix: rig
+	+$(MAKE) --no-print-directory ntbsim modules-6.1 modules-6.12 modules-7.x
+	failed=; for pairing in $(PAIRINGS); do \
+		echo "lender/borrower: $$pairing"; \
+		DEVLEND_LENDER_KERNEL=$${pairing%/*} DEVLEND_BORROWER_KERNEL=$${pairing#*/} \
+			$(PYTEST) -n 2 --dist loadfile -m 'not long and not checking' tests/e2e || failed="$$failed $$pairing"; \
+	done; \
+	[ -z "$$failed" ] || { echo "failed:$$failed" >&2; exit 1; }
+
 # What takes minutes and finds what is seldom broken: DKMS and packages, reboots, each allocation failing once.
 check-long: rig
 	+$(MAKE) --no-print-directory ntbsim modules-6.12 modules-checking
@@ -149,6 +161,7 @@ help:
 	@echo 'demo             two virtual hosts: lend an NVMe drive, use it, give it back (root)'
 	@echo 'check            everything below, on all supported kernels (root)'
 	@echo 'check-long       the tests that are left out of it, since they take minutes'
+	@echo 'check-matrix     the tests with two hosts, with each pairing of kernels 6.1, 6.12 and 7.x: hours (root)'
 	@echo 'rig              fetch and build what demo and check need, into /var/cache/devlend (root)'
 	@echo 'ntbsim           the NTB made of software'
 	@echo 'modules-KERNEL   modules for a kernel of the rig: 6.1, 6.12, 7.x, checking; C=2 passes through'
@@ -161,4 +174,4 @@ help:
 	@echo 'bench            a borrowed drive beside the same drive local and over NVMe/TCP: build/bench/report.txt (root)'
 	@echo 'clean            remove what was built; the rig stays ("tests/rig/setup.sh clean")'
 
-.PHONY: modules modules_install kernel-usable install install-dkms deb rig ntbsim tool demo check check-long kunit e2e lint fuzz bench soak-hostile clean help soak
+.PHONY: modules modules_install kernel-usable install install-dkms deb rig ntbsim tool demo check check-long check-matrix kunit e2e lint fuzz bench soak-hostile clean help soak

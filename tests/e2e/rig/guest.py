@@ -122,9 +122,11 @@ class Guest:
         """The end of its use; nothing is synced."""
         self.kill()
 
-    def restart(self):
-        """Power cut and boot again."""
+    def restart(self, kernel=None):
+        """Power cut and boot again, maybe another kernel."""
         self.kill()
+        if kernel:
+            self.kernel = paths.kernel(kernel)
         return self.start().wait_ready()
 
     def reset(self):

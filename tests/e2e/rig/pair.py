@@ -18,12 +18,14 @@ from .puppet import Puppet
 NTB_BDF = "0000:00:05.0"
 DEVICE_BDF = "0000:00:06.0"
 NTB_MODULES = ("ntb", "ntb_hw_intel")
+DEFAULT_KERNEL = "6.12"
 
 
 class Pair:
     """Boots on start(), or as a context manager. Options that start with lender_,
     borrower_ or third_ go to that guest alone, others to both. fast: the largest window of each port is
     the other guest's memory itself: for throughput, never for counts, order or isolation.
+    kernel: without it, what DEVLEND_LENDER_KERNEL and DEVLEND_BORROWER_KERNEL say, else 6.12.
     puppet: "lender" or "borrower": in that one's place there is no guest, but a peer that the test drives.
     second_peer: the guest has a second NTB endpoint, in slot 10, and behind it a second such peer.
     second_ntb: both guests have one there, and a second link joins them. third: "lender" or "borrower": there is a third
@@ -123,6 +125,7 @@ class Pair:
     def _guest(self, name, port, index, cores, options, modules, devices):
         mine = {k: v for k, v in options.items() if not k.startswith(("lender_", "borrower_", "third_"))}
         mine.update({k[len(name) + 1:]: v for k, v in options.items() if k.startswith(name + "_")})
+        mine.setdefault("kernel", os.environ.get(f"DEVLEND_{name.upper()}_KERNEL", DEFAULT_KERNEL))
         mine.setdefault("core", index % cores)
         mine.setdefault("modules", modules if self.ntbsim else [m for m in modules if not m.startswith("ntb")])
         mine.setdefault("devices", devices)
