@@ -179,3 +179,18 @@ def test_taken_back(pair):
             assert lending.driver_of(pair.lender, bdf) == "nvme"
     assert lending.names(pair.lender, "lent") == []
     lending.wait(pair.borrower, f"! ls -d {lending.BUS}/offer-*")
+
+
+@pytest.mark.long
+def test_sixteen_with_iommus(make_pair):
+    """Where the IOMMUs of both hosts translate, all sixteen are granted without `unsafe`, each isolated from the rest."""
+    pair = make_pair(**lending.options(devices=devices(), lender_iommu=True, borrower_iommu=True))
+    lend_all(pair)
+    assert pair.lender.read(UNSAFE) == "N"
+    for bdf in BDFS:
+        lending.borrow(pair.borrower, lending.wait_offer(pair.borrower, bdf))
+        said = [pair.lender.read(f"{lending.BUS}/lent-{bdf}/{name}") for name in ("isolated", "shared")]
+        assert said == ["1", "0"], bdf
+    use_all(pair)
+    return_all(pair)
+    test_taken_back(pair)
