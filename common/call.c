@@ -9,7 +9,8 @@
  *
  * Locks: link->lock for the list of calls that wait. Services are called from a workqueue, with
  * no lock held, several at a time, at most DEVLEND_REQUESTS_MAX per link; what the peer asks
- * beyond is told "busy".
+ * beyond is told "busy". An honest peer does not ask: it has no more calls under way than that,
+ * the greeting aside, which is answered without a service.
  *
  * The peer is not trusted: a reply is matched by its number and operation, its length bounded
  * by the caller's buffer; a request's text is a private copy.
@@ -19,7 +20,9 @@
 #include <linux/crc32.h>
 #include <linux/delay.h>
 #include <linux/kref.h>
+#include <linux/minmax.h>
 #include <linux/slab.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include <devlend/compat.h>
@@ -166,10 +169,49 @@ static void call_forget(struct devlend_link *link, struct call_out *out)
 		kref_put(&out->ref, call_out_release);
 }
 
+/* 1 = it is this call's turn, and it is counted; 0 = not yet; -ENOTCONN = never */
+static int call_try_enter(struct devlend_link *link, u32 session)
+{
+	int ret = 0;
+
+	spin_lock(&link->lock);
+	if (link->up_session != session) {
+		ret = -ENOTCONN;
+	} else if (link->calls_out < DEVLEND_REQUESTS_MAX) {
+		link->calls_out++;
+		ret = 1;
+	}
+	spin_unlock(&link->lock);
+	return ret;
+}
+
+/* Wait until the peer has a place for one more. Return: 0 with *@left jiffies left; or an errno. */
+static int call_enter(struct devlend_link *link, u32 session, long *left)
+{
+	int ret = 0;
+
+	*left = wait_event_timeout(link->calls_wait, (ret = call_try_enter(link, session)) != 0,
+				   *left);
+	if (!ret)
+		return -ETIMEDOUT;
+	return min(ret, 0);
+}
+
+static void call_leave(struct devlend_link *link)
+{
+	spin_lock(&link->lock);
+	link->calls_out--;
+	spin_unlock(&link->lock);
+	wake_up(&link->calls_wait);
+}
+
 /**
  * devlend_call() - ask the peer and wait for the answer
  * @link: the link
  * @call: what is asked; see its description
+ *
+ * A peer serves %DEVLEND_REQUESTS_MAX at a time: who comes while so many are under way waits for
+ * their end, which counts as part of the time-out.
  *
  * Context: process, sleeps until the answer, the end of the session or the time-out; never
  * under the rescan lock, since the peer's answer may need it there.
@@ -178,7 +220,7 @@ static void call_forget(struct devlend_link *link, struct call_out *out)
  */
 int devlend_call(struct devlend_link *link, struct devlend_call *call)
 {
-	unsigned int ms = call->timeout_ms ?: DEVLEND_CALL_TIMEOUT_MS;
+	long left = msecs_to_jiffies(call->timeout_ms ?: DEVLEND_CALL_TIMEOUT_MS);
 	u32 session = READ_ONCE(link->up_session);
 	struct call_out *out;
 	int err;
@@ -191,18 +233,22 @@ int devlend_call(struct devlend_link *link, struct devlend_call *call)
 	out = call_out_new(link, call);
 	if (!out)
 		return -ENOMEM;
+	err = call_enter(link, session, &left);
+	if (err)
+		goto put;
 	err = call_send(link, out, call, session);
 	if (!err)
-		err = wait_for_completion_timeout(&out->done, msecs_to_jiffies(ms)) ?
-			out->err : -ETIMEDOUT;
+		err = wait_for_completion_timeout(&out->done, left) ? out->err : -ETIMEDOUT;
 	/* the list's reference goes first: after that no reply touches @out */
 	call_forget(link, out);
+	call_leave(link);
 	if (!err) {
 		call->reply_len = out->reply_len;
 		if (out->reply_len)
 			memcpy(call->reply, out->reply, out->reply_len);
 	}
 	trace_devlend_call_done(link->id, call->op, out->txid, err);
+put:
 	kref_put(&out->ref, call_out_release);
 	return err;
 }
@@ -489,6 +535,7 @@ void devlend_call_cancel_all(struct devlend_link *link)
 		kref_put(&out->ref, call_out_release);
 	}
 	spin_unlock(&link->lock);
+	wake_up_all(&link->calls_wait);
 }
 
 /**

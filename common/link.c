@@ -103,6 +103,7 @@ static struct devlend_link *link_alloc(struct ntb_dev *ntb)
 	INIT_LIST_HEAD(&link->pending);
 	init_rwsem(&link->ntb_rwsem);
 	spin_lock_init(&link->lock);
+	init_waitqueue_head(&link->calls_wait);
 	INIT_WORK(&link->work, devlend_link_work);
 	devlend_service_link_init(link);
 	link->ntb = ntb;

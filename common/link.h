@@ -30,7 +30,10 @@
 struct devlend_windows;
 struct ntb_dev;
 
-/* Requests of the peer that are served at the same time; further ones are told "busy". */
+/*
+ * Requests of the peer that are served at the same time; further ones are told "busy". So this host
+ * makes no more calls than that at a time, and is not.
+ */
 #define DEVLEND_REQUESTS_MAX	8
 
 /**
@@ -85,14 +88,16 @@ struct devlend_told {
  * @refused_seen: operations of the atomic lane that were refused, when last looked
  * @why: reason of the last loss, for link_down; written by @work, read by anyone
  *
- * @lock: protects the following, up to @next_txid, and &devlend_told.session and .running
+ * @lock: protects the following, up to @calls_out, and &devlend_told.session and .running
  * @peer_host: the peer's identity, valid while up
  * @session: number of the present session, or of the next one; never 0. What began in
  *	another is void
  * @up_session: session that is up, 0 = none; also read without the lock
  * @pending: calls that wait for a reply
  * @next_txid: of the next call
+ * @calls_out: calls whose turn it is
  *
+ * @calls_wait: woken when @calls_out falls, and at the end of a session
  * @requests: requests of the peer that are being served
  * @bells: bells heard, not yet looked at
  * @beat: our beat; timer only
@@ -139,13 +144,15 @@ struct devlend_link {
 	u64 refused_seen;
 	enum devlend_down_reason why;
 
-	spinlock_t lock;	/* protects the following, up to @next_txid, and @told's */
+	spinlock_t lock;	/* protects the following, up to @calls_out, and @told's */
 	uuid_t peer_host;
 	u32 session;
 	u32 up_session;
 	struct list_head pending;
 	u32 next_txid;
+	unsigned int calls_out;
 
+	wait_queue_head_t calls_wait;
 	atomic_t requests;
 	atomic_t bells;
 	u32 beat;
