@@ -96,6 +96,13 @@ def find_pci(guest, ids):
     return guest.text(f"lspci -D -n -d {ids}").split()[0]
 
 
+def devmem(guest, address, value=None):
+    """Read, or write, 32 bits of physical memory."""
+    store = "" if value is None else f" {value:#x}"
+    out = guest.text(f"devmem {address:#x} 32{store}")
+    return int(out, 16) if value is None else None
+
+
 def driver_of(guest, bdf):
     """Name of the driver that is bound to a PCI device, or None."""
     out = guest.run(f"readlink /sys/bus/pci/devices/{bdf}/driver", check=False).out.strip()

@@ -24,7 +24,8 @@ PAGE, PATTERN = 0x48000000, random.Random(4).randbytes(4096)
 # behind a conventional bridge both have one requester id, and so one group
 DEVICES = [Nvme(size=SIZE), "edu,dma_mask=0xffffffff", "pcie-pci-bridge,id=old"]
 DEVICES += [f"edu,dma_mask=0xffffffff,bus=old,addr={slot}" for slot in (1, 2)]
-PAIR = lending.options(devices=DEVICES, lender_iommu=True, lender_append=f"iommu.strict=1 iomem=relaxed memmap=1M${PAGE:#x}",
+PAIR = lending.options(devices=DEVICES, lender_iommu=True, borrower_append="iomem=relaxed",
+                       lender_append=f"iommu.strict=1 iomem=relaxed memmap=1M${PAGE:#x}",
                        lender_memory=LENDER_MIB, borrower_memory=BORROWER_MIB)
 LEND = f"{lending.DRIVER}/lend"
 UNSAFE = "/sys/module/devlend_lender/parameters/unsafe"
@@ -123,6 +124,31 @@ def test_outside_its_aperture(edu):
     assert borrower.write(f"{folder}/poke", borrower.read(f"{folder}/buffer").split()[1], timeout=120) == 0
     assert borrower.read(f"{folder}/first") == POKED
     assert borrower.write(f"{folder}/transfer", "4096", timeout=120) == 0
+
+
+@pytest.mark.allow_complaints("DMAR: ")
+def test_around_its_registers(pair):
+    """The borrower's CPU reaches the BAR that it was granted, and nothing before or behind it in the window."""
+    lender, borrower = lending.ready(pair).guests
+    bdf, lease, _ = lending.borrowed_drive(pair)
+    part = lender.read("/sys/kernel/debug/devlend/lent").split(f"{bdf}: ")[1]
+    size, window, offset = (int(n, 0) for n in re.search(
+        r"bar 0: bus \w+ size (\w+) window (\d) offset (\w+)", part).groups())
+    shadow = lending.shadow_of(borrower, lease)
+    first = int(borrower.read(f"/sys/bus/pci/devices/{shadow}/resource").split()[0], 16)
+    resources = borrower.read(f"/sys/bus/pci/devices/{NTB_BDF}/resource").splitlines()
+    start, end = (int(word, 16) for word in resources[(2, 4)[window]].split()[:2])
+    assert first == start + offset
+    assert lending.devmem(borrower, first + 8) != 0xffffffff	# version register
+    # the page before and the one behind, and others far off, as far as the window reaches
+    around = [first + by for by in (-4, -4096, -(1 << 20), -offset, size, size + 4096, 1 << 20)]
+    around = [address & ~3 for address in around if start <= address < end and not first <= address < first + size]
+    assert len(around) >= 3
+    assert [lending.devmem(borrower, address) for address in around] == [0xffffffff] * len(around)
+    if any(address < first for address in around):
+        # below the BAR the NTB lets all in, and the IOMMU nothing
+        lending.wait(lender, f"dmesg | grep -q 'Request device .*{NTB_BDF[5:]}. fault addr'")
+    lending.take_down(pair, bdf)
 
 
 def test_group_of_two(pair):

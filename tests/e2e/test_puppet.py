@@ -8,7 +8,8 @@ from rig.agent import until
 from rig.pair import NTB_BDF, NTB_MODULES, link_is_up
 from rig.puppet import LINK_BELL
 from test_rig_smoke import TOOL
-from test_windows import bar_start, devmem
+from lending import devmem
+from test_windows import bar_start
 
 PAIR = dict(puppet="borrower", devices=[], modules=NTB_MODULES + ("ntb_tool",), append="iomem=relaxed",
             windows=({"bar": 2, "size": "64K"}, {"bar": 4, "size": "64K"}))

@@ -37,13 +37,6 @@ def bar_start(guest, bdf, bar):
     return int(guest.read(f"/sys/bus/pci/devices/{bdf}/resource").splitlines()[bar].split()[0], 16)
 
 
-def devmem(guest, address, value=None):
-    """Read, or write, 32 bits of physical memory."""
-    store = "" if value is None else f" {value:#x}"
-    out = guest.text(f"devmem {address:#x} 32{store}")
-    return int(out, 16) if value is None else None
-
-
 def test_open_as_far_as_needed(pair):
     """The lender opens its window up to the BAR's end, the borrower up to the interrupt range's."""
     bdf, lease, _ = lending.borrowed_drive(pair)
@@ -67,15 +60,15 @@ def test_closed_after_return(pair):
     """An access after the return reaches nothing, from either side, and the hardware says so."""
     bdf, lease, _ = lending.borrowed_drive(pair)
     shadow = bar_start(pair.borrower, lending.shadow_of(pair.borrower, lease), 0)
-    assert devmem(pair.borrower, shadow + 8) != 0xffffffff	# version register
+    assert lending.devmem(pair.borrower, shadow + 8) != 0xffffffff	# version register
     lending.give_back(pair.borrower, lease)
     assert not in_use(pair.lender) and not in_use(pair.borrower)
     pair.ntbsim.reset_counters()
-    assert devmem(pair.borrower, shadow + 8) == 0xffffffff
-    devmem(pair.borrower, shadow + 0x1000, 1)
+    assert lending.devmem(pair.borrower, shadow + 8) == 0xffffffff
+    lending.devmem(pair.borrower, shadow + 0x1000, 1)
     aperture = bar_start(pair.lender, NTB_BDF, 4)
-    assert devmem(pair.lender, aperture + 0x100000) == 0xffffffff
-    devmem(pair.lender, aperture + 0x100000, 0)
+    assert lending.devmem(pair.lender, aperture + 0x100000) == 0xffffffff
+    lending.devmem(pair.lender, aperture + 0x100000, 0)
     for guest, number, bar in ((pair.lender, 1, 2), (pair.borrower, 2, 4)):
         assert registers(guest)[f"IMBAR{number}XLMT"] == bar_start(guest, NTB_BDF, bar)
     ports = pair.ntbsim.counters()["ports"]
