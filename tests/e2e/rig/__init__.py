@@ -16,10 +16,10 @@
 
 from .agent import CommandFailed, GuestGone, Result
 from .complaints import find_complaints
-from .guest import Guest, Nvme
+from .guest import Guest, Nvme, WithDrives
 from .ntbsim import Ntbsim
 from .pair import Pair
 from .puppet import Puppet
 
 __all__ = ["CommandFailed", "Guest", "GuestGone", "Ntbsim", "Nvme", "Pair",
-           "Puppet", "Result", "find_complaints"]
+           "Puppet", "Result", "WithDrives", "find_complaints"]

@@ -64,8 +64,27 @@ class Nvme:
                 "-device", device]
 
 
+@dataclass
+class WithDrives:
+    """A QEMU -device string, further ones of what hangs on it, and the raw images that those name as their drives."""
+
+    device: str
+    drives: dict		# {id: bytes}
+    below: tuple = ()
+
+    def qemu_args(self, run_dir, name, addr):
+        args = []
+        for ident, size in self.drives.items():
+            path = image.raw_image(run_dir / f"{name}-{ident}.img", size)
+            args += ["-drive", f"if=none,id={ident},file={path},format=raw,cache=unsafe"]
+        has_addr = "addr=" in self.device
+        for device in (self.device if has_addr else f"{self.device},addr={addr}", *self.below):
+            args += ["-device", device]
+        return args
+
+
 class Guest:
-    """A machine. Devices are Nvme objects or QEMU -device strings, from slot 6 upwards;
+    """A machine. Devices are Nvme or WithDrives objects or QEMU -device strings, from slot 6 upwards;
     the NTB endpoint, where ntb_socket names a simulator's socket, is in slot 5.
     iommu: with a VT-d that also remaps interrupts; "amd": with AMD's. memory_file: what a peer's fast window maps. kmemleak: the checking kernel looks for
     leaks when asked to scan."""
@@ -260,7 +279,7 @@ class Guest:
         if self._device_args is None:
             self._device_args = []
             for slot, device in enumerate(self.devices, 6):
-                if isinstance(device, Nvme):
+                if not isinstance(device, str):
                     self._device_args += device.qemu_args(self.run_dir, self.name, f"{slot:x}")
                 else:
                     has_addr = "addr=" in device
@@ -292,4 +311,4 @@ class Guest:
         raise CommandFailed(f"writing {path}: {result}")
 
 
-__all__ = ["Guest", "Nvme", "Result"]
+__all__ = ["Guest", "Nvme", "Result", "WithDrives"]

@@ -11,7 +11,7 @@
 #   kernels/NAME/tree/           the same as files
 
 # Module files that guests get, with all that they depend on.
-GUEST_MODULES='virtio_pci virtio_console virtio_blk nvme nvmet nvme-tcp nvmet-tcp e1000e igb igbvf
+GUEST_MODULES='virtio_pci virtio_console virtio_blk virtio_net xhci-pci usb-storage nvme nvmet nvme-tcp nvmet-tcp e1000e igb igbvf
 	ahci sd_mod ext4 vfio-pci pci-stub uio uio_pci_generic loop vmd af_packet null_blk
 	ntb_hw_intel ntb_hw_amd ntb_hw_epf ntb_hw_switchtec ntb_tool ntb_pingpong ntb_perf
 	ntb_transport ntb_netdev'
