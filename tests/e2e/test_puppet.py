@@ -4,11 +4,11 @@
 import time
 
 import pytest
+from lending import devmem
 from rig.agent import until
 from rig.pair import NTB_BDF, NTB_MODULES, link_is_up
 from rig.puppet import LINK_BELL
 from test_rig_smoke import TOOL
-from lending import devmem
 from test_windows import bar_start
 
 PAIR = dict(puppet="borrower", devices=[], modules=NTB_MODULES + ("ntb_tool",), append="iomem=relaxed",
