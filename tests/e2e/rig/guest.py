@@ -21,8 +21,8 @@ from .process import Child
 from .qmp import Qmp
 
 # Emulation on busy cores is slow in bursts: stalls are found, but later than by default. A kernel that moves itself
-# at its start takes a second for it.
-APPEND = "console=ttyS0 loglevel=7 panic=-1 rcupdate.rcu_cpu_stall_timeout=100 watchdog_thresh=50 nokaslr"
+# at its start takes a second for it. What guards a processor against speculation costs an emulator a quarter of its time.
+APPEND = "console=ttyS0 loglevel=7 panic=-1 rcupdate.rcu_cpu_stall_timeout=100 watchdog_thresh=50 nokaslr mitigations=off"
 BOOT_TIMEOUT = {"checking": 360}
 PATIENCE = {"checking": 6}	# and 3 for others
 BOUNCE = 64 << 20
