@@ -4,10 +4,10 @@
  *
  * The private vector of irq_proof.c shows that what the lender's CPU writes arrives. What the
  * device itself writes carries another requester id, which some NTBs admit only where it is in a
- * table, and which ACS may keep from the NTB. That way is open when the first interrupt has come: the
- * domain's irq_ack notes it. Where none has come for a while after the driver switched interrupts
- * and bus mastering on, one line of the log says what that may mean. An idle device is silent
- * too, so nothing is done about it, and the first interrupt ends the watch.
+ * table, and which ACS may keep from the NTB. That way is open when the first interrupt has
+ * come: the domain's irq_ack notes it. Where none has come for a while after the driver switched
+ * interrupts and bus mastering on, one line of the log says what that may mean. An idle device
+ * is silent too, so nothing is done about it, and the first interrupt ends the watch.
  *
  * Work of a lease, from its scan to its end. Takes the lease's lock. Owns &borrower_irq.armed.
  */
