@@ -125,7 +125,7 @@ def schema():
 def document(host, *argv, **options):
     """Run the tool with --json: (status, document that fits the schema)."""
     said = devlend(host, *argv, "--json", **options)
-    assert not said.err
+    assert not said.err, said.err
     made = json.loads(said.out)
     jsonschema.validate(made, schema())
     assert made["command"] == argv[0]

@@ -133,8 +133,10 @@ def names(guest, kind):
 
 def wait_offer(guest, bdf, state="available", timeout=60):
     """Wait for the offer of a device; return its name."""
-    wait(guest, f'[ "$(cat {BUS}/offer-*-{bdf}/state 2>/dev/null)" = {state} ]', timeout, f"offer of {bdf} {state}")
-    return next(o for o in names(guest, "offer") if o.endswith(bdf))
+    wait(guest, f'[ "$(cat {BUS}/offer-*-{bdf}/state 2>/dev/null)" = {state} ] && '
+         f"(cd {BUS} && ls -d offer-*-{bdf} > /tmp/offer)", timeout, f"offer of {bdf} {state}")
+    # the name as it was then: a link that flaps takes the offer away again
+    return guest.text("cat /tmp/offer")
 
 
 def borrow(guest, offer, slot="auto"):

@@ -28,3 +28,13 @@ def test_refused(pair):
     assert borrower.dmesg().count("the lender's interrupt message") == 1
     assert lending.names(borrower, "lease") == [] and "pci 8000:" not in borrower.dmesg()
     lending.reclaim(pair.lender, DEVICE_BDF)
+
+
+def test_falls_back(pair):
+    """Where nothing was asked for the lender tells the interrupts instead, and the drive works."""
+    borrower = lending.ready(pair).borrower
+    bdf, lease, disk = lending.borrowed_drive(pair)
+    assert borrower.read(f"{lending.BUS}/{lease}/irq_mode") == "doorbell"
+    borrower.text(f"dd if=/dev/{disk} of=/dev/null bs=4k count=64 iflag=direct status=none")
+    assert borrower.read(f"{lending.BUS}/{lease}/irq_proof") == "seen"
+    lending.take_down(pair, bdf)
