@@ -16,6 +16,7 @@
  *
  * Called by borrow.c and removal.c in the lease's worker. Owns nothing; no locks.
  */
+#include <linux/irqdomain.h>
 #include <linux/pci.h>
 #include <linux/string.h>
 
@@ -124,6 +125,22 @@ int borrower_irq_create(struct borrower_lease *lease)
 	err = lease->irq.ops->create(lease);
 	lease->irq.created = !err;
 	return err;
+}
+
+/**
+ * borrower_irq_domain_drop() - for a mode: remove the interrupt domain, and what names it
+ * @irq: with both, with the name alone, or with neither
+ *
+ * Context: process.
+ */
+void borrower_irq_domain_drop(struct borrower_irq *irq)
+{
+	if (irq->domain)
+		irq_domain_remove(irq->domain);
+	if (irq->fwnode)
+		irq_domain_free_fwnode(irq->fwnode);
+	irq->domain = NULL;
+	irq->fwnode = NULL;
 }
 
 /**

@@ -83,6 +83,7 @@ int borrower_irq_choose(struct borrower_lease *lease);
 int borrower_irq_create(struct borrower_lease *lease);
 int borrower_irq_prove(struct borrower_lease *lease);
 void borrower_irq_destroy(struct borrower_lease *lease);
+void borrower_irq_domain_drop(struct borrower_irq *irq);
 
 /* irq_message.c */
 extern const struct borrower_irq_ops borrower_irq_direct;

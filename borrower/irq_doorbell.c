@@ -31,6 +31,7 @@
 #include "irq_doorbell.h"
 #include "lease.h"
 #include "memory.h"
+#include "probe.h"
 
 /* The words in the lease's private page: behind the nonce of the memory probe. */
 #define DOORBELL_OFFSET		SZ_256
@@ -254,19 +255,7 @@ static int doorbell_ask(struct borrower_lease *lease, struct borrower_doorbell *
 /* Have an event told that did not happen, and hear it. */
 static int doorbell_hear(struct borrower_lease *lease, struct borrower_doorbell *db)
 {
-	struct devlend_wire_probe probe = {
-		.kind = cpu_to_le32(DEVLEND_PROBE_EVENT),
-		.index = cpu_to_le32(DEVLEND_EVENT_INTX),
-	};
-	struct devlend_call call = {
-		.op = DEVLEND_OP_PROBE,
-		.handle = lease->grant.handle,
-		.data = &probe,
-		.len = sizeof(probe),
-		.reply = &probe,
-		.reply_max = sizeof(probe),
-	};
-	int err = devlend_call(lease->link, &call);
+	int err = borrower_probe_event(lease, DEVLEND_EVENT_INTX);
 
 	if (err)
 		return err;
@@ -316,24 +305,16 @@ static int doorbell_create(struct borrower_lease *lease)
 	if (!db)
 		return -ENOMEM;
 	irq->fwnode = irq_domain_alloc_named_fwnode(dev_name(&lease->dev));
-	if (!irq->fwnode)
-		goto free;
-	irq->domain = borrower_doorbell_domain_create(db, irq->fwnode);
-	if (!irq->domain)
-		goto fwnode;
-	err = lease->dma->open_page(&lease->memory, lease->probe_page, &db->offset);
-	if (err)
-		goto domain;
-	db->open = true;
-	lease->doorbell = db;
-	return 0;
-domain:
-	irq_domain_remove(irq->domain);
-	irq->domain = NULL;
-fwnode:
-	irq_domain_free_fwnode(irq->fwnode);
-	irq->fwnode = NULL;
-free:
+	if (irq->fwnode)
+		irq->domain = borrower_doorbell_domain_create(db, irq->fwnode);
+	if (irq->domain)
+		err = lease->dma->open_page(&lease->memory, lease->probe_page, &db->offset);
+	if (!err) {
+		db->open = true;
+		lease->doorbell = db;
+		return 0;
+	}
+	borrower_irq_domain_drop(irq);
 	kfree(db);
 	dev_err(&lease->dev, "no memory for interrupts by doorbell (%d)\n", err);
 	return err;
@@ -390,7 +371,6 @@ void borrower_doorbell_close(struct borrower_lease *lease)
 static void doorbell_destroy(struct borrower_lease *lease)
 {
 	struct borrower_doorbell *db = lease->doorbell;
-	struct borrower_irq *irq = &lease->irq;
 
 	mutex_lock(&doorbells_lock);
 	if (!list_empty(&db->node))
@@ -400,10 +380,7 @@ static void doorbell_destroy(struct borrower_lease *lease)
 	synchronize_rcu();
 	irq_work_sync(&db->resend);
 	borrower_line_destroy(db);
-	irq_domain_remove(irq->domain);
-	irq_domain_free_fwnode(irq->fwnode);
-	irq->domain = NULL;
-	irq->fwnode = NULL;
+	borrower_irq_domain_drop(&lease->irq);
 	borrower_doorbell_close(lease);
 	lease->doorbell = NULL;
 	kfree(db);

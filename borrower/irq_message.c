@@ -127,8 +127,7 @@ static int irq_message_create(struct borrower_lease *lease)
 		return -ENOMEM;
 	irq->domain = borrower_irq_domain_create(irq, parent);
 	if (!irq->domain) {
-		irq_domain_free_fwnode(irq->fwnode);
-		irq->fwnode = NULL;
+		borrower_irq_domain_drop(irq);
 		dev_err(&lease->dev, "cannot make an interrupt domain below %s\n", parent->name);
 		return -ENOMEM;
 	}
@@ -142,12 +141,7 @@ static int irq_message_prove(struct borrower_lease *lease)
 
 static void irq_message_destroy(struct borrower_lease *lease)
 {
-	struct borrower_irq *irq = &lease->irq;
-
-	irq_domain_remove(irq->domain);
-	irq_domain_free_fwnode(irq->fwnode);
-	irq->domain = NULL;
-	irq->fwnode = NULL;
+	borrower_irq_domain_drop(&lease->irq);
 }
 
 const struct borrower_irq_ops borrower_irq_direct = {

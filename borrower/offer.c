@@ -101,18 +101,6 @@ static bool offer_name_taken(const char *name)
 	return false;
 }
 
-/* Caller holds offers_lock. */
-static bool offer_is_shown(const struct devlend_wire_offer_id *id)
-{
-	struct borrower_offer *offer;
-
-	lockdep_assert_held(&offers_lock);
-	list_for_each_entry(offer, &offers, node)
-		if (offer->shown && offer_same_device(&offer->wire.id, id))
-			return true;
-	return false;
-}
-
 /* Caller holds offers_lock. A failure leaves nothing to be done with @offer but to put it. */
 static int offer_show(struct borrower_offer *offer)
 {
@@ -165,7 +153,8 @@ static enum devlend_status offer_add(struct devlend_link *link,
 	offer->wire = *wire;
 	err = dev_set_name(&offer->dev, "offer-%4phN-%04x:%02x:%02x.%d", wire->id.host.b,
 			   le32_to_cpu(wire->id.domain), bdf >> 8, (bdf >> 3) & 0x1f, bdf & 7);
-	if (!err && !offer_is_shown(&wire->id))
+	/* of those that name one device there is always one that is shown */
+	if (!err && !offer_find(NULL, &wire->id))
 		err = offer_show(offer);
 	if (err) {
 		put_device(&offer->dev);

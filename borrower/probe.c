@@ -12,6 +12,7 @@
  *          after the lender's reset, so the register has no effect. Devices without MSI-X
  *          stay "unproven".
  * message  The lender's CPU writes an interrupt message of this host: see irq_proof.c.
+ * event    The lender tells an event that did not happen: see irq_doorbell.c.
  *
  * Called by borrow.c in the lease's worker, which holds no lock; the lease's lock is taken
  * around accesses through the NTB's BAR, so that the NTB cannot go meanwhile. Sleeps,
@@ -188,6 +189,23 @@ int borrower_probe_message(struct borrower_lease *lease, u64 offset, u32 data)
 		.index = cpu_to_le32(BORROWER_MAP_MSI),
 		.offset = cpu_to_le64(offset),
 		.value = cpu_to_le32(data),
+	};
+
+	return probe_call(lease, &probe);
+}
+
+/**
+ * borrower_probe_event() - have the lender tell an event that did not happen
+ * @lease: attached; the lender tells its events
+ * @event: which
+ *
+ * Context: process, sleeps; no locks. Return: 0 where it was told; an errno of devlend_call().
+ */
+int borrower_probe_event(struct borrower_lease *lease, u32 event)
+{
+	struct devlend_wire_probe probe = {
+		.kind = cpu_to_le32(DEVLEND_PROBE_EVENT),
+		.index = cpu_to_le32(event),
 	};
 
 	return probe_call(lease, &probe);
