@@ -9,6 +9,7 @@ import re
 import pytest
 
 import lending
+from edu import Edu
 from fio import fio, ios
 from rig import Nvme
 from rig.pair import NTB_BDF
@@ -17,22 +18,6 @@ PAIR = lending.options(devices=[Nvme(), "edu,dma_mask=0xffffffffffffffff"], borr
 EDU_BDF = "0000:00:07.0"
 RAISES = 300
 IOS = 1500
-
-
-class Edu:
-    """The borrowed edu with its driver."""
-
-    def __init__(self, pair, lease):
-        self.guest = pair.borrower
-        self.folder = f"/sys/bus/pci/devices/{lending.shadow_of(pair.borrower, lease)}"
-
-    def __getattr__(self, name):
-        """A count: handled, spurious, lost."""
-        return int(self.guest.read(f"{self.folder}/{name}"))
-
-    def raise_(self, count):
-        """Raise so many interrupts; each is awaited."""
-        assert self.guest.write(f"{self.folder}/raise", str(count), timeout=300) == 0
 
 
 @pytest.fixture
