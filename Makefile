@@ -91,10 +91,11 @@ demo:
 
 # --- the checks -----------------------------------------------------------------
 # Each check is a pytest test, so that pytest's last line counts all of them. Files of tests run two
-# at a time: a guest waits for the other, or for its peer, half of its time.
+# at a time: a guest waits for the other, or for its peer, half of its time. What several of them need
+# is built before, else two would build it at once.
 
 check: rig
-	+$(MAKE) --no-print-directory ntbsim modules-6.12 modules-checking
+	+$(MAKE) --no-print-directory ntbsim tool modules-6.12 modules-checking
 	$(PYTEST) -n 2 --dist loadfile --durations=30 -m 'not long' tests/check tests/e2e
 
 # The tests with two hosts once for each pairing of lender's and borrower's kernel: hours. A pairing that fails ends

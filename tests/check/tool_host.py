@@ -2,7 +2,9 @@
 """Running the devlend tool on a fake host (fake_host.py), built with the address and undefined-behaviour
 sanitizers; and the fixtures that its tests import: built, host."""
 
+import contextlib
 import errno
+import fcntl
 import functools
 import json
 import os
@@ -27,12 +29,25 @@ OK, FAILED, USAGE, MODULES, NOT_FOUND, RIGHTS, BUSY, LINK, TIMEOUT, IMPOSSIBLE =
 REASONS = ("ok", "failed", "usage", "modules", "not-found", "rights", "busy", "link", "timeout", "impossible")
 
 
+@contextlib.contextmanager
+def one_builds(product):
+    """Workers of pytest want the same thing at the same time: one makes it while the others wait, and find it made."""
+    product.parent.mkdir(parents=True, exist_ok=True)
+    with open(f"{product}.lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 @pytest.fixture(scope="session", autouse=True)
 def built():
-    """The tool, and what stands between it and the fake kernel."""
-    subprocess.run(["make", "-s", "-C", TOOL, "ASAN=1"], check=True)
-    subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", SHIM,
-                    paths.TOP / "tests/check/fake_kernel.c", "-ldl"], check=True)
+    """The tool, and what stands between it and the fake kernel: a rename, since another worker's test may be using it."""
+    with one_builds(SHIM):
+        subprocess.run(["make", "-s", "-C", TOOL, "ASAN=1"], check=True)
+        source, made = paths.TOP / "tests/check/fake_kernel.c", SHIM.with_suffix(".new")
+        if not SHIM.exists() or SHIM.stat().st_mtime < source.stat().st_mtime:
+            subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", made, source, "-ldl"],
+                           check=True)
+            made.rename(SHIM)
 
 
 @pytest.fixture
