@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """devlend config on fake hosts: what is wrong with a file, by line, and what applying it does, twice and in any order.
 
-That leases come back after a reboot is shown by tests/e2e/test_reboot.py.
+That leases come back after a reboot is shown by tests/e2e/test_system.py.
 """
 
 import time

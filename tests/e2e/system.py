@@ -1,53 +1,45 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a booted system has and a guest has not: udev with the project's rules, /etc/devlend.conf, and of systemd as
-much as the rules ask for: "systemctl start" of a unit runs what its ExecStart says.
+"""Hosts as operators have them: systemd is the first process, udev loads the drivers, the tool, its units and rules are
+where "make install" puts them, and /etc/devlend.conf says what is lent and borrowed. A host comes up so at each boot."""
 
-udev is the chroot's, started through its loader with its own libraries.
-"""
-
-import io
-import re
 import subprocess
-import tarfile
 
 from rig import paths
 
-SYSTEM = paths.TOP / "tools/devlend/system"
-TOOL = paths.BUILD / "tool-guest/devlend"
-UDEV = "/run/system"
-UDEVADM = f"/lib64/ld-linux-x86-64.so.2 --library-path {UDEV} --argv0 {{}} {UDEV}/udevadm"
-SYSTEMCTL = "/usr/local/sbin/systemctl"
-EXEC = re.compile(r"^ExecStart=@SBINDIR@/(.*)$", re.M)
+RESTART = "reboot: Restarting system"
+# what an operator whose hosts stall for seconds would write
+PATIENCE = 'ACTION=="add", SUBSYSTEM=="devlend", KERNEL=="link*", ATTR{{beat_timeout_ms}}="{}"\n'
 
 
-def _udev():
-    """An archive of udevadm and its libraries."""
-    said = subprocess.run(["chroot", paths.CHROOT, "ldd", "/usr/bin/udevadm"], check=True, capture_output=True,
-                          text=True).stdout
-    archive = io.BytesIO()
-    with tarfile.open(fileobj=archive, mode="w", dereference=True) as tar:
-        for name in ["/usr/bin/udevadm", *re.findall(r"=> (/\S+)", said)]:
-            path = (paths.CHROOT / name.lstrip("/")).resolve()
-            tar.add(path, arcname=name.rsplit("/", 1)[-1])
-    return archive.getvalue()
+def tree(name, conf, beat_timeout_ms):
+    """A folder to lie over a guest's root (rig.Guest), with that /etc/devlend.conf."""
+    root = paths.BUILD / "system" / name
+    subprocess.run(["rm", "-rf", root], check=True)
+    subprocess.run([paths.TOP / "tests/rig/build-tool.sh", "install", f"DESTDIR={root}", "PREFIX=/opt/devlend",
+                    "UNITDIR=/etc/systemd/system", "RULESDIR=/etc/udev/rules.d"], check=True)
+    etc = root / "etc"
+    (etc / "devlend.conf").write_text(conf)
+    (etc / "udev/rules.d/91-patience.rules").write_text(PATIENCE.format(beat_timeout_ms))
+    # not this host's first boot, for which systemd would choose what is enabled
+    (etc / "machine-id").write_text(f"{name.encode().hex():0<32.32}\n")
+    wants = etc / "systemd/system/multi-user.target.wants"
+    wants.mkdir()
+    (wants / "devlend.service").symlink_to("../devlend.service")
+    return root
 
 
-def start(guest, conf):
-    """Boot the system in a guest, with that /etc/devlend.conf, as far as its kernel has booted already."""
-    subprocess.run([paths.TOP / "tests/rig/build-tool.sh"], check=True)
-    guest.push(TOOL, "/usr/local/sbin/devlend", mode=0o755)
-    guest.run(f"mkdir -p {UDEV} /run/udev/rules.d && tar -x -C {UDEV}", stdin=_udev())
-    command = EXEC.search((SYSTEM / "devlend-apply@.service.in").read_text()).group(1)
-    guest.push(f"#!/bin/sh\ncase \"$*\" in\n*' start devlend-apply@'[0-9]*.service) ;;\n*) exit 1 ;;\nesac\n"
-               f"setsid /usr/local/sbin/{command} </dev/null >>/run/applied 2>&1 &\n".encode(), SYSTEMCTL, mode=0o755)
-    rules = (SYSTEM / "90-devlend.rules").read_text().replace("/usr/bin/systemctl", SYSTEMCTL)
-    guest.push(rules.encode(), "/run/udev/rules.d/90-devlend.rules")
-    guest.push(conf.encode(), "/etc/devlend.conf")
-    guest.run(f"{UDEVADM.format('systemd-udevd')} --daemon </dev/null >/run/udevd 2>&1")
-    udevadm = UDEVADM.format("udevadm")
-    guest.run(f"{udevadm} trigger --type=subsystems --action=add; {udevadm} trigger --type=devices --action=add")
-
-
-def stop(guest):
-    """From here on nothing is applied by itself."""
-    guest.run(f"rm /etc/devlend.conf; {UDEVADM.format('udevadm')} control --exit")
+def reboot(guests, command="systemctl reboot"):
+    """Have guests reboot at the same time, and wait until they are there again; return what each one's console said
+    until the restart."""
+    before = [(guest, len(guest.console.text), guest.agent.hellos) for guest in guests]
+    for guest in guests:
+        guest.qmp.command("set-action", reboot="reset")
+    for guest in guests:
+        guest.spawn(command).send(b"")
+    said = []
+    for guest, start, _ in before:
+        guest.console.wait_for(RESTART, 120, start)
+        said.append(guest.console.text[start:guest.console.text.index(RESTART, start)])
+    for guest, _, boots in before:
+        guest.agent.wait_hello(boots + 1, 120)
+    return said

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """A host reboots in order while a device is lent: it says goodbye, so that the other loses the lease at
 once and not for silence; bus mastering is off and the windows are closed before the machine restarts; the
-reboot hangs nowhere, and all can be had again afterwards: by hand, or, where both systems are told by
-/etc/devlend.conf what they lend and borrow, by itself (system.py)."""
+reboot hangs nowhere, and all can be had again afterwards by hand. How it comes back by itself: test_system.py."""
 
 import re
 
@@ -15,32 +14,13 @@ from rig import Nvme
 # the lender's trace goes to its console, where it survives the reboot
 PAIR = lending.options(devices=[Nvme(size=1 << 20)], lender_append="tp_printk")
 pytestmark = [pytest.mark.allow_complaints(*lending.LOSS), pytest.mark.long]
-RESTART = "reboot: Restarting system"
-
-
-def reboot(guest):
-    """Have a guest reboot, and wait until it is there again; return what its console said until the restart."""
-    start, boots = len(guest.console.text), guest.agent.hellos
-    guest.qmp.command("set-action", reboot="reset")
-    guest.spawn("busybox reboot -f").send(b"")
-    guest.console.wait_for(RESTART, 90, start)
-    end = guest.console.text.index(RESTART, start)
-    guest.agent.wait_hello(boots + 1, 120)
-    return guest.console.text[start:end]
+REBOOT = "busybox reboot -f"
 
 
 def heard_goodbye(guest):
     """Whether a guest lost its link for the peer's goodbye, and for nothing else."""
     log = guest.dmesg()
     return "the peer said goodbye" in log and "no beat" not in log and "is silent" not in log
-
-
-def came_back(pair):
-    """Wait for the drive that nobody borrows by hand; return its block device on the borrower."""
-    lending.wait(pair.borrower, f"grep -qs active {lending.BUS}/lease-*/state", 120, "the lease to come back")
-    lease = lending.names(pair.borrower, "lease")[0]
-    lending.wait(pair.borrower, f"grep -q 'borrowed as {lease[len('lease-'):]}:' /run/applied")
-    return lending.nvme_block(pair.borrower, lending.shadow_of(pair.borrower, lease))
 
 
 @pytest.mark.parametrize("younger", [False, True])
@@ -53,12 +33,10 @@ def test_lender_reboots(pair, younger):
         lending.must_write(guest, "/sys/bus/pci/rescan", "1")
         lending.nvme_block(guest, bdf)
     bdf, lease, disk = lending.borrowed_drive(pair)
-    if not younger:
-        system.start(pair.borrower, f"borrow {bdf}\n")
     job = lending.start_reads(pair.borrower, disk)
     pair.borrower.run("dmesg -C")
     lending.must_write(guest, "/sys/kernel/tracing/events/devlend_lender/lender_step/enable", "1")
-    said = reboot(guest)
+    said = system.reboot([guest], REBOOT)[0]
     steps = [step for step in re.findall(rf"lender_step: {bdf} ([a-z ]+): 0", said) if step in ("unexpose", "stop")]
     assert steps[0] == "unexpose" and "stop" in steps, said
     lending.wait(pair.borrower, f"[ ! -e {lending.BUS}/{lease} ]", what="the lease to go")
@@ -67,14 +45,7 @@ def test_lender_reboots(pair, younger):
     assert ("shuts down" in said) == younger
     if younger:
         assert "wants" in pair.borrower.text("dmesg | grep 'reason 3'")
-        bdf, _, disk = lending.borrowed_drive(pair)
-    else:
-        lending.ready(pair)
-        pair.borrower.run(": >/run/applied")
-        system.start(guest, f"lend {bdf}\n")
-        disk = came_back(pair)
-        for host in pair.guests:
-            system.stop(host)
+    bdf, _, disk = lending.borrowed_drive(pair)
     pair.borrower.text(f"dd if=/dev/{disk} of=/dev/null bs=4k count=4 iflag=direct status=none")
     lending.take_down(pair, bdf)
 
@@ -84,13 +55,12 @@ def test_borrower_reboots(pair):
     bdf, _, disk = lending.borrowed_drive(pair)
     lending.start_reads(pair.borrower, disk)
     pair.lender.run("dmesg -C")
-    reboot(pair.borrower)
+    system.reboot([pair.borrower], REBOOT)
     lending.wait_state(pair.lender, f"lent-{bdf}", "offered")
     assert heard_goodbye(pair.lender)
     assert pair.lender.read(f"{lending.BUS}/lent-{bdf}/leases") == "1"
     lending.ready(pair)
-    system.start(pair.borrower, f"borrow {bdf} # when it is there\n")
-    disk = came_back(pair)
-    system.stop(pair.borrower)
+    lease = lending.borrow(pair.borrower, lending.wait_offer(pair.borrower, bdf))
+    disk = lending.nvme_block(pair.borrower, lending.shadow_of(pair.borrower, lease))
     pair.borrower.text(f"dd if=/dev/{disk} of=/dev/null bs=4k count=4 iflag=direct status=none")
     lending.take_down(pair, bdf)

@@ -23,6 +23,7 @@ from .qmp import Qmp
 # Emulation on busy cores is slow in bursts: stalls are found, but later than by default. A kernel that moves itself
 # at its start takes a second for it. What guards a processor against speculation costs an emulator a quarter of its time.
 APPEND = "console=ttyS0 loglevel=7 panic=-1 rcupdate.rcu_cpu_stall_timeout=100 watchdog_thresh=50 nokaslr mitigations=off"
+SYSTEMD = "rig.systemd systemd.default_standard_output=tty"
 BOOT_TIMEOUT = {"checking": 360}
 PATIENCE = {"checking": 6}	# and 3 for others
 BOUNCE = 64 << 20
@@ -87,10 +88,11 @@ class Guest:
     """A machine. Devices are Nvme or WithDrives objects or QEMU -device strings, from slot 6 upwards;
     the NTB endpoint, where ntb_socket names a simulator's socket, is in slot 5.
     iommu: with a VT-d that also remaps interrupts; "amd": with AMD's. memory_file: what a peer's fast window maps. kmemleak: the checking kernel looks for
-    leaks when asked to scan."""
+    leaks when asked to scan. tree: a function that makes a folder, which lies over the root at each
+    boot; the first process is systemd then."""
 
     def __init__(self, name, run_dir, kernel="6.12", memory=512, smp=1, core=None, devices=(), ntb_socket=None,
-                 modules=(), append="", machine="", with_modules=True, kmemleak=False, iommu=False, memory_file=None, extra_args=()):
+                 modules=(), append="", machine="", with_modules=True, kmemleak=False, iommu=False, memory_file=None, extra_args=(), tree=None):
         self.name, self.run_dir, self.core = name, run_dir, core
         self.kernel = paths.kernel(kernel)
         self.memory, self.smp = memory, smp
@@ -98,7 +100,7 @@ class Guest:
         self.modules, self.append, self.machine = tuple(modules), append, machine
         self.kmemleak, self.iommu = kmemleak, iommu
         self.with_modules, self.extra_args = with_modules, list(extra_args)
-        self.memory_file = memory_file
+        self.memory_file, self.tree = memory_file, tree
         self.ntbs = 1 if ntb_socket else 0	# endpoints with another guest behind them
         self.console = Console(name, run_dir / f"{name}-console.log")
         self.process = self.agent = self.qmp = None
@@ -254,13 +256,14 @@ class Guest:
         # It costs the checking kernel a third of its speed: for tests that scan.
         append += "" if self.kmemleak else " kmemleak=off"
         append += " intel_iommu=on" if self.iommu and self.iommu != "amd" else ""
+        append += f" {SYSTEMD}" if self.tree else ""
         if self.modules:
             append += " rig.modules=" + ",".join(self.modules)
         argv = paths.qemu_command() + [
             "-name", self.name, "-uuid", str(uuid.uuid5(uuid.NAMESPACE_DNS, self.name)),
             "-accel", "tcg", "-cpu", "max,phys-bits=39", "-machine", machine, "-smp", str(self.smp), "-m", f"{self.memory}M",
             "-object", memory, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-            "-kernel", str(self.kernel.image), "-initrd", str(image.initrd(self.kernel, self.with_modules)),
+            "-kernel", str(self.kernel.image), "-initrd", str(self._initrd()),
             "-append", append]
         if self.iommu:
             # Before the devices behind it.
@@ -273,6 +276,10 @@ class Guest:
         if self.ntb_socket:
             argv += ["-device", ntb_device(self.ntb_socket, "ntb0", "5")]
         return argv + self._devices() + self.extra_args
+
+    def _initrd(self):
+        shared = image.initrd(self.kernel, self.with_modules)
+        return image.with_tree(shared, self.tree(), self.run_dir / f"{self.name}.initrd") if self.tree else shared
 
     def _devices(self):
         # Made once: a restart finds the same drives.

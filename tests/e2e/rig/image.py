@@ -40,6 +40,17 @@ def initrd(kernel, with_modules=True):
     return out
 
 
+def with_tree(archive, tree, out):
+    """An initrd for one guest: that archive, and a folder's files over it."""
+    names = sorted(str(path.relative_to(tree)) for path in tree.rglob("*"))
+    with open(out, "wb") as new:
+        new.write(archive.read_bytes())
+        new.flush()
+        subprocess.run(["cpio", "--create", "--quiet", "--format=newc", "--owner=0:0"], cwd=tree,
+                       input="\n".join(names).encode(), stdout=new, check=True)
+    return out
+
+
 def usr_disk():
     """QEMU's arguments for the disk that guests mount at /usr."""
     path = _must_exist(CACHE / "image" / "usr.img")

@@ -12,9 +12,15 @@ here=$(cd "$(dirname "$0")" && pwd)
 programs='bash nvme fio lspci setpci mkfs.ext4 e2fsck tune2fs ip ss ethtool kmod strace
 	lsblk blkid mount umount findmnt losetup dmesg flock taskset chrt lscpu fallocate
 	unshare nsenter ps top free vmstat pgrep pkill sysctl hdparm stat dd od cmp sha256sum
-	timeout iperf3'
-# of programs that tests bring along: the devlend tool
-libraries='libjson-c.so.5 libpci.so.3'
+	timeout iperf3 systemctl udevadm
+	/usr/lib/systemd/systemd /usr/lib/systemd/systemd-executor /usr/lib/systemd/systemd-shutdown'
+# of programs that tests bring along (the devlend tool), and what systemd opens when it wants it
+libraries='libjson-c.so.5 libpci.so.3 libkmod.so.2'
+# Of systemd what starts udev and the project's units, and ends them in order.
+units='default.target multi-user.target basic.target sysinit.target sockets.target timers.target paths.target slices.target
+	local-fs.target swap.target shutdown.target umount.target final.target reboot.target systemd-reboot.service
+	systemd-udevd.service systemd-udevd-control.socket systemd-udevd-kernel.socket systemd-udev-trigger.service'
+rules='50-udev-default.rules 80-drivers.rules 99-systemd.rules'
 
 mkdir -p "$dir"/{dev,proc,sys,run,tmp,root,mnt,etc,lib,rig,var/lib,var/log,usr/bin,usr/sbin,usr/lib,usr/lib64,usr/share/misc}
 for link in bin sbin lib64; do
@@ -33,7 +39,7 @@ copy()
 
 for name in $programs; do
 	path=$(command -v "$name") || { echo "no $name" >&2; exit 1; }
-	path=$(readlink -f "$(dirname "$path")")/$name
+	path=$(readlink -f "$(dirname "$path")")/$(basename "$name")
 	copy "$path"
 	# A script has no libraries, and ldd says so by failing.
 	for lib in $(ldd "$path" 2>/dev/null | grep -oE '/[^ )]+' || true); do
@@ -49,6 +55,18 @@ for name in modprobe insmod rmmod lsmod modinfo depmod; do
 	ln -sf ../bin/kmod "$dir/usr/sbin/$name"
 done
 ln -sf mkfs.ext4 "$dir/usr/sbin/mkfs.ext3"
+ln -s ../../bin/udevadm "$dir/usr/lib/systemd/systemd-udevd"
+for name in $units; do
+	copy "/usr/lib/systemd/system/$name"
+done
+for name in sysinit.target.wants/systemd-udevd.service sysinit.target.wants/systemd-udev-trigger.service \
+		sockets.target.wants/systemd-udevd-control.socket sockets.target.wants/systemd-udevd-kernel.socket; do
+	mkdir -p "$dir/usr/lib/systemd/system/$(dirname "$name")"
+	ln -s "../$(basename "$name")" "$dir/usr/lib/systemd/system/$name"
+done
+for name in $rules; do
+	copy "/usr/lib/udev/rules.d/$name"
+done
 copy /etc/mke2fs.conf
 copy /usr/share/misc/pci.ids
 
