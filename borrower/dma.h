@@ -26,6 +26,8 @@ struct pci_dev;
  * @close_page: end that. May be NULL
  * @add: the shadow appears; called before IOMMU drivers see it. Return: 0 or an errno. May be NULL
  * @right: IOMMU drivers have seen it: may a driver bind? Else logs one line
+ * @flush_ms: how long what the shadow's driver has unmapped may stay in reach, in milliseconds.
+ *	NULL: as long as the lease
  * @bind: give the shadow its translation, before its driver's probe. Called at each bind with the
  *	device's lock held. On failure the device can reach nothing. May be NULL
  */
@@ -39,6 +41,7 @@ struct borrower_dma_ops {
 	void (*close_page)(struct borrower_memory *mem);
 	int (*add)(struct pci_dev *pdev);
 	bool (*right)(const struct borrower_memory *mem, struct pci_dev *pdev, struct device *log);
+	unsigned int (*flush_ms)(struct pci_dev *pdev);
 	int (*bind)(const struct borrower_memory *mem, struct pci_dev *pdev);
 };
 
@@ -59,6 +62,7 @@ void borrower_dma_exit(void);
 int borrower_iommu_init(void);
 void borrower_iommu_exit(void);
 int borrower_iommu_add(struct pci_dev *pdev);
+unsigned int borrower_iommu_flush_ms(struct pci_dev *pdev);
 bool borrower_iommu_is_ours(const struct borrower_io_slice *slice, struct device *dev);
 
 #endif /* BORROWER_DMA_H */

@@ -45,17 +45,29 @@ static void dma_iommu_release(struct borrower_memory *mem)
 	borrower_io_slice_put(&mem->io);
 }
 
+static void dma_iommu_close_page(struct borrower_memory *mem)
+{
+	struct iommu_iotlb_gather gather;
+
+	iommu_iotlb_gather_init(&gather);
+	borrower_io_unmap(&mem->io, 0, 1, &gather);
+}
+
 /* The first of the slice, which the driver's mappings leave out. */
 static int dma_iommu_open_page(struct borrower_memory *mem, struct page *page, u64 *offset)
 {
-	*offset = 0;
-	return borrower_io_map(&mem->io, 0, page_to_phys(page), PAGE_SIZE,
-			       IOMMU_READ | IOMMU_WRITE | IOMMU_CACHE, GFP_KERNEL);
-}
+	size_t mapped = 0;
+	int err;
 
-static void dma_iommu_close_page(struct borrower_memory *mem)
-{
-	borrower_io_unmap(&mem->io, 0, PAGE_SIZE);
+	*offset = 0;
+	err = borrower_io_map(&mem->io, 0, page_to_phys(page), 1,
+			      IOMMU_READ | IOMMU_WRITE | IOMMU_CACHE, GFP_KERNEL, &mapped);
+	if (err)
+		return err;
+	err = borrower_io_sync_map(&mem->io, 0, PAGE_SIZE);
+	if (err)
+		dma_iommu_close_page(mem);
+	return err;
 }
 
 static bool dma_iommu_right(const struct borrower_memory *mem, struct pci_dev *pdev,
@@ -76,4 +88,5 @@ const struct borrower_dma_ops borrower_dma_iommu = {
 	.close_page = dma_iommu_close_page,
 	.add = borrower_iommu_add,
 	.right = dma_iommu_right,
+	.flush_ms = borrower_iommu_flush_ms,
 };

@@ -16,7 +16,8 @@
  *
  * The range is shared by all leases of an NTB, in slices: the window has one translation. It is
  * made for the first and given back with the last. What is mapped in a slice is mapped by
- * iommu_map(), page by page, and unmapped, with its TLB entries, before the unmap returns.
+ * iommu_map(), page by page. It is unmapped, with its TLB entries, before the unmap returns, or,
+ * where the host is lazy, when the kernel's flush queue is flushed.
  *
  * The NTB function may go, and its domain with it, before a slow driver lets go of its shadow:
  * slice_put() then closes what is still open, and what that driver unmaps later is not mapped.
@@ -204,6 +205,7 @@ int borrower_io_slice_get(struct borrower_io_slice *slice, struct devlend_link *
 	slice->range = range;
 	slice->size = range->size / range->slices;
 	slice->io_base = range->base + slice->index * slice->size;
+	slice->lazy = range->domain->type == IOMMU_DOMAIN_DMA_FQ;
 	atomic64_set(&slice->mapped, 0);
 	rcu_assign_pointer(slice->domain, range->domain);
 unlock:
@@ -247,6 +249,8 @@ void borrower_io_slice_put(struct borrower_io_slice *slice)
 			 atomic64_read(&slice->mapped) >> 10);
 		slice_sweep(slice);
 	}
+	/* what a flush queue has not come to yet */
+	iommu_flush_iotlb_all(range->domain);
 	slice->range = NULL;
 	mutex_lock(&ranges_lock);
 	range->used &= ~BIT(slice->index);
@@ -258,61 +262,114 @@ void borrower_io_slice_put(struct borrower_io_slice *slice)
 	mutex_unlock(&ranges_lock);
 }
 
+static bool slice_holds(const struct borrower_io_slice *slice, u64 offset, u64 pages)
+{
+	return offset < slice->size && pages <= (slice->size - offset) >> PAGE_SHIFT;
+}
+
 /**
- * borrower_io_map() - let the peer reach memory of this host
+ * borrower_io_map() - let the peer reach memory of this host, after borrower_io_sync_map()
  * @slice: the lease's
  * @offset: from its first address, page aligned
  * @cpu_phys: first byte, page aligned
- * @size: bytes, whole pages; all of it inside the slice
+ * @pages: how many; all of them inside the slice
  * @prot: IOMMU_READ and following
  * @gfp: for page tables
+ * @mapped: zero; becomes how many bytes were mapped, which may be less, with an error too
+ *
+ * The domain's operations are called as the IOMMU core calls those of the shadow's domain: going
+ * through the core twice would cost a tenth of each mapping.
  *
  * Context: any, as @gfp allows.
- * Return: 0; -ERANGE; -ENODEV where the NTB has gone; else an errno of iommu_map(), with nothing
- * mapped.
+ * Return: 0; -ERANGE; -ENODEV where the NTB has gone; else an errno of the IOMMU driver.
  */
-int borrower_io_map(struct borrower_io_slice *slice, u64 offset, phys_addr_t cpu_phys, u64 size,
-		    int prot, gfp_t gfp)
+int borrower_io_map(struct borrower_io_slice *slice, u64 offset, phys_addr_t cpu_phys, u64 pages,
+		    int prot, gfp_t gfp, size_t *mapped)
 {
 	struct iommu_domain *domain;
 	int idx, err = -ENODEV;
 
-	if (size > slice->size || offset > slice->size - size)
+	if (!slice_holds(slice, offset, pages))
 		return -ERANGE;
 	idx = srcu_read_lock(&ranges_srcu);
 	domain = srcu_dereference(slice->domain, &ranges_srcu);
-	if (domain)
-		err = iommu_map(domain, slice->io_base + offset, cpu_phys, size, prot, gfp);
-	if (!err)
-		atomic64_add(size, &slice->mapped);
+	if (domain) {
+		err = domain->ops->map_pages(domain, slice->io_base + offset, cpu_phys, PAGE_SIZE,
+					     pages, prot, gfp, mapped);
+		atomic64_add(*mapped, &slice->mapped);
+	}
 	srcu_read_unlock(&ranges_srcu, idx);
 	return err;
 }
 
 /**
- * borrower_io_unmap() - end that; on return the peer does not reach it any more
+ * borrower_io_sync_map() - let hardware that remembers absent pages look again
+ * @slice: the lease's
+ * @offset: of what was mapped
+ * @size: bytes
+ *
+ * Context: any. Return: 0 or an errno of the IOMMU driver.
+ */
+int borrower_io_sync_map(struct borrower_io_slice *slice, u64 offset, u64 size)
+{
+	int idx = srcu_read_lock(&ranges_srcu), err = 0;
+	struct iommu_domain *domain;
+
+	domain = srcu_dereference(slice->domain, &ranges_srcu);
+	if (domain && domain->ops->iotlb_sync_map)
+		err = domain->ops->iotlb_sync_map(domain, slice->io_base + offset, size);
+	srcu_read_unlock(&ranges_srcu, idx);
+	return err;
+}
+
+/**
+ * borrower_io_unmap() - end that
  * @slice: the lease's
  * @offset: from its first address
- * @size: bytes, what was mapped by one or more whole calls
+ * @pages: how many, what was mapped by one or more whole calls
+ * @gather: empty; not queued: on return it is empty, and the peer does not reach the pages any
+ *	more. Queued: that is so after borrower_io_flush(), and what is gathered must be kept until
+ *	then
  *
- * Context: any. Return: bytes that are not mapped any more.
+ * Context: any. Return: bytes that are not mapped any more; may be less than all.
  */
-u64 borrower_io_unmap(struct borrower_io_slice *slice, u64 offset, u64 size)
+u64 borrower_io_unmap(struct borrower_io_slice *slice, u64 offset, u64 pages,
+		      struct iommu_iotlb_gather *gather)
 {
+	u64 gone = pages << PAGE_SHIFT;
 	struct iommu_domain *domain;
-	u64 gone = size;
 	int idx;
 
-	if (size > slice->size || offset > slice->size - size)
+	if (!slice_holds(slice, offset, pages))
 		return 0;
 	idx = srcu_read_lock(&ranges_srcu);
 	domain = srcu_dereference(slice->domain, &ranges_srcu);
 	if (domain) {
-		gone = iommu_unmap(domain, slice->io_base + offset, size);
+		gone = domain->ops->unmap_pages(domain, slice->io_base + offset, PAGE_SIZE, pages,
+						gather);
+		if (!iommu_iotlb_gather_queued(gather))
+			iommu_iotlb_sync(domain, gather);
 		atomic64_sub(gone, &slice->mapped);
 	}
 	srcu_read_unlock(&ranges_srcu, idx);
 	return gone;
+}
+
+/**
+ * borrower_io_flush() - on return the peer reaches nothing that was unmapped before
+ * @slice: the lease's
+ *
+ * Context: any.
+ */
+void borrower_io_flush(struct borrower_io_slice *slice)
+{
+	struct iommu_domain *domain;
+	int idx = srcu_read_lock(&ranges_srcu);
+
+	domain = srcu_dereference(slice->domain, &ranges_srcu);
+	if (domain)
+		iommu_flush_iotlb_all(domain);
+	srcu_read_unlock(&ranges_srcu, idx);
 }
 
 /**

@@ -9,6 +9,7 @@ struct borrower_io_range;
 struct device;
 struct devlend_link;
 struct iommu_domain;
+struct iommu_iotlb_gather;
 struct pci_dev;
 
 /* Leases that share the I/O range of an NTB function at most. */
@@ -23,6 +24,8 @@ struct pci_dev;
  * @io_base: first I/O address, page aligned; constant while @range is set
  * @size: bytes; the same
  * @mapped: bytes that are mapped now
+ * @lazy: the NTB function's domain was lazy when the lease began: what is unmapped may stay in TLBs
+ *	until a flush queue is flushed
  * @attached: an IOMMU domain of the shadow stands for it; bit 0
  */
 struct borrower_io_slice {
@@ -32,6 +35,7 @@ struct borrower_io_slice {
 	u64 io_base;
 	u64 size;
 	atomic64_t mapped;
+	bool lazy;
 	unsigned long attached;
 };
 
@@ -39,9 +43,12 @@ struct borrower_io_slice {
 int borrower_io_slice_get(struct borrower_io_slice *slice, struct devlend_link *link,
 			  struct pci_dev *ntb, struct device *log);
 void borrower_io_slice_put(struct borrower_io_slice *slice);
-int borrower_io_map(struct borrower_io_slice *slice, u64 offset, phys_addr_t cpu_phys, u64 size,
-		    int prot, gfp_t gfp);
-u64 borrower_io_unmap(struct borrower_io_slice *slice, u64 offset, u64 size);
+int borrower_io_map(struct borrower_io_slice *slice, u64 offset, phys_addr_t cpu_phys, u64 pages,
+		    int prot, gfp_t gfp, size_t *mapped);
+int borrower_io_sync_map(struct borrower_io_slice *slice, u64 offset, u64 size);
+u64 borrower_io_unmap(struct borrower_io_slice *slice, u64 offset, u64 pages,
+		      struct iommu_iotlb_gather *gather);
+void borrower_io_flush(struct borrower_io_slice *slice);
 phys_addr_t borrower_io_to_phys(struct borrower_io_slice *slice, u64 offset);
 
 /* translate.c */

@@ -13,7 +13,8 @@
  * offer all devices without group to all IOMMU drivers again, which must not happen to a shadow in
  * direct mode: it is done before there are shadows, when the module is loaded.
  *
- * The policy is strict, whatever the host's: what is unmapped is closed when the unmap returns. A
+ * The policy is the host's for the NTB function. Strict: what is unmapped is closed when the unmap
+ * returns. Lazy: when the kernel's flush queue is flushed, which is IOMMU_FLUSH_MS later at most. A
  * shadow has one domain, that of its driver's DMA. A second, which pass-through would want, is
  * refused.
  *
@@ -39,6 +40,8 @@
 #define IOMMU_NAME	"devlend"
 /* bit of &borrower_io_slice.attached */
 #define IOMMU_ATTACHED	0
+/* dma-iommu's IOVA_DEFAULT_FQ_TIMEOUT: after this time a flush queue is flushed, if not earlier */
+#define IOMMU_FLUSH_MS	10
 
 /**
  * struct iommu_shadow_domain - the DMA domain of a shadow
@@ -90,25 +93,36 @@ static int iommu_attach_dev(struct iommu_domain *domain, struct device *dev,
 #define iommu_attach_dev	iommu_attach
 #endif
 
+/* All pages are of PAGE_SIZE. */
 static int iommu_map_pages(struct iommu_domain *domain, unsigned long iova, phys_addr_t paddr,
 			   size_t pgsize, size_t pgcount, int prot, gfp_t gfp, size_t *mapped)
 {
 	struct iommu_shadow_domain *sd = to_shadow_domain(domain);
-	u64 size = (u64)pgsize * pgcount;
-	int err = borrower_io_map(sd->slice, iova - sd->device_base, paddr, size, prot, gfp);
 
-	if (!err)
-		*mapped += size;
-	return err;
+	return borrower_io_map(sd->slice, iova - sd->device_base, paddr, pgcount, prot, gfp,
+			       mapped);
 }
 
-/* With its TLB entries: nothing remains to be gathered. */
+static int iommu_sync_mapped(struct iommu_domain *domain, unsigned long iova, size_t size)
+{
+	struct iommu_shadow_domain *sd = to_shadow_domain(domain);
+
+	return borrower_io_sync_map(sd->slice, iova - sd->device_base, size);
+}
+
+/* With its TLB entries, unless the kernel has a flush queue and gathers for that. */
 static size_t iommu_unmap_pages(struct iommu_domain *domain, unsigned long iova, size_t pgsize,
 				size_t pgcount, struct iommu_iotlb_gather *gather)
 {
 	struct iommu_shadow_domain *sd = to_shadow_domain(domain);
 
-	return borrower_io_unmap(sd->slice, iova - sd->device_base, (u64)pgsize * pgcount);
+	return borrower_io_unmap(sd->slice, iova - sd->device_base, pgcount, gather);
+}
+
+/* Called by the flush queue, with a spinlock or from its timer. */
+static void iommu_flush(struct iommu_domain *domain)
+{
+	borrower_io_flush(to_shadow_domain(domain)->slice);
 }
 
 static phys_addr_t iommu_to_phys(struct iommu_domain *domain, dma_addr_t iova)
@@ -130,6 +144,8 @@ static const struct iommu_domain_ops iommu_domain_ops = {
 	.attach_dev	= iommu_attach_dev,
 	.map_pages	= iommu_map_pages,
 	.unmap_pages	= iommu_unmap_pages,
+	.iotlb_sync_map	= iommu_sync_mapped,
+	.flush_iotlb_all = iommu_flush,
 	.iova_to_phys	= iommu_to_phys,
 	.free		= iommu_free,
 };
@@ -164,12 +180,14 @@ static struct iommu_domain *iommu_alloc_paging(struct device *dev)
 
 static bool iommu_capable(struct device *dev, enum iommu_cap cap)
 {
-	return cap == IOMMU_CAP_CACHE_COHERENCY;
+	return cap == IOMMU_CAP_CACHE_COHERENCY || cap == IOMMU_CAP_DEFERRED_FLUSH;
 }
 
 static int iommu_default_type(struct device *dev)
 {
-	return IOMMU_DOMAIN_DMA;
+	struct borrower_lease *lease = iommu_lease(dev);
+
+	return lease && lease->memory.io.lazy ? IOMMU_DOMAIN_DMA_FQ : IOMMU_DOMAIN_DMA;
 }
 
 static struct iommu_device *iommu_probe(struct device *dev)
@@ -177,10 +195,20 @@ static struct iommu_device *iommu_probe(struct device *dev)
 	return iommu_lease(dev) ? &iommu_device : ERR_PTR(-ENODEV);
 }
 
+/* The queue goes next, unflushed, with page tables that hardware may remember. */
+static void iommu_release(struct device *dev)
+{
+	struct borrower_lease *lease = iommu_lease(dev);
+
+	if (lease)
+		borrower_io_flush(&lease->memory.io);
+}
+
 static const struct iommu_ops iommu_ops_template = {
 	.capable		= iommu_capable,
 	.domain_alloc_paging	= iommu_alloc_paging,
 	.probe_device		= iommu_probe,
+	.release_device		= iommu_release,
 	.device_group		= generic_device_group,
 	.def_domain_type	= iommu_default_type,
 	.default_domain_ops	= &iommu_domain_ops,
@@ -207,6 +235,21 @@ int borrower_iommu_add(struct pci_dev *pdev)
 }
 
 /**
+ * borrower_iommu_flush_ms() - how long what the driver of a shadow has unmapped may stay in reach
+ * @pdev: the shadow, which this driver translates for
+ *
+ * Its group's type may be made lazy later than at the beginning, so the domain is asked.
+ *
+ * Context: process. Return: milliseconds, without what the kernel's timer is late; 0 = not at all.
+ */
+unsigned int borrower_iommu_flush_ms(struct pci_dev *pdev)
+{
+	struct iommu_domain *domain = iommu_get_domain_for_dev(&pdev->dev);
+
+	return domain && domain->type == IOMMU_DOMAIN_DMA_FQ ? IOMMU_FLUSH_MS : 0;
+}
+
+/**
  * borrower_iommu_is_ours() - did the kernel take this driver for a shadow, and its own DMA above?
  * @slice: the lease's
  * @dev: the shadow, added, no driver bound
@@ -217,7 +260,7 @@ bool borrower_iommu_is_ours(const struct borrower_io_slice *slice, struct device
 {
 	struct iommu_domain *domain = iommu_get_domain_for_dev(dev);
 
-	return domain && domain->ops == &iommu_domain_ops && domain->type == IOMMU_DOMAIN_DMA &&
+	return domain && domain->ops == &iommu_domain_ops && iommu_is_dma_domain(domain) &&
 	       to_shadow_domain(domain)->slice == slice && use_dma_iommu(dev);
 }
 

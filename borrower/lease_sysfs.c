@@ -54,6 +54,21 @@ static ssize_t dma_mode_show(struct device *dev, struct device_attribute *attr, 
 }
 static DEVICE_ATTR_RO(dma_mode);
 
+static ssize_t dma_flush_ms_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct borrower_lease *lease = to_borrower_lease(dev);
+	ssize_t len = -ENODEV;
+
+	mutex_lock(&lease->lock);
+	if (!lease->dma->flush_ms)
+		len = sysfs_emit(buf, "never\n");
+	else if (lease->shadow && lease->shadow->pdev)
+		len = sysfs_emit(buf, "%u\n", lease->dma->flush_ms(lease->shadow->pdev));
+	mutex_unlock(&lease->lock);
+	return len;
+}
+static DEVICE_ATTR_RO(dma_flush_ms);
+
 static ssize_t irq_mode_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	const struct borrower_irq *irq = &to_borrower_lease(dev)->irq;
@@ -125,6 +140,7 @@ static struct attribute *lease_attrs[] = {
 	&dev_attr_domain.attr,
 	&dev_attr_slot.attr,
 	&dev_attr_dma_mode.attr,
+	&dev_attr_dma_flush_ms.attr,
 	&dev_attr_irq_mode.attr,
 	&dev_attr_irq_proof.attr,
 	&dev_attr_bar_proof.attr,

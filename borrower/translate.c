@@ -90,7 +90,7 @@ u64 borrower_memory_low_end(const struct borrower_memory *mem)
 /**
  * borrower_dma_build() - build the range map of a lease
  * @mem: what is exposed, and the device's addresses of it
- * @map: zeroed array
+ * @map: zeroed array; the kernel searches it from its first entry, so that is the largest piece
  * @entries: its length; the last entry is left zero
  *
  * Context: any. Return: number of entries filled in; 0 where they do not fit.
@@ -99,7 +99,7 @@ unsigned int borrower_dma_build(const struct borrower_memory *mem, struct bus_dm
 				unsigned int entries)
 {
 	u64 device_base = mem->device_addr[BORROWER_MAP_RAM];
-	unsigned int i, n = 0;
+	unsigned int i, at, n = 0;
 
 	for (i = 0; i < mem->ranges; i++) {
 		u64 start = mem->ram[i].cpu_phys;
@@ -109,11 +109,13 @@ unsigned int borrower_dma_build(const struct borrower_memory *mem, struct bus_dm
 			break;
 		if (n + 1 >= entries)
 			return 0;
-		map[n].cpu_start = start;
-		map[n].dma_start = device_base + start;
-		map[n].size = min(size, mem->reach - start);
-		devlend_dma_region_set_offset(&map[n]);
-		n++;
+		size = min(size, mem->reach - start);
+		for (at = n++; at && map[at - 1].size < size; at--)
+			map[at] = map[at - 1];
+		map[at].cpu_start = start;
+		map[at].dma_start = device_base + start;
+		map[at].size = size;
+		devlend_dma_region_set_offset(&map[at]);
 	}
 	return n;
 }

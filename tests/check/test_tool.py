@@ -419,7 +419,7 @@ def test_show(host):
     assert activity["vectors"] == [{"irq": 24, "count": 7}, {"irq": 25, "count": 10}] and activity["interrupts"] == 17
     assert (activity["reads"], activity["read_bytes"], activity["writes"]) == (100, 800 * 512, 20)
     out = devlend(host, "show").out
-    for text in ("link0: up", "0 open", "lease-8000: active", "bar0: yes", "24: 7", "nvme1n1", "DMA direct",
+    for text in ("link0: up", "0 open", "lease-8000: active", "bar0: yes", "24: 7", "nvme1n1", "DMA direct", "stays in reach",
                  "offer-4c4c4544-0000:3b:00.0: lent", "BAR            0: 16384 bytes"):
         assert text in out, text
     host.lent(DRIVE, "borrowed", PEER)

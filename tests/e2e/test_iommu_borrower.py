@@ -5,6 +5,7 @@ Both hosts translate strictly and remap interrupts. What the lender's CPU reads 
 borrower lets in, whatever the lent device is told.
 """
 
+import contextlib
 import hashlib
 import re
 from pathlib import Path
@@ -18,6 +19,12 @@ from rig.pair import DEVICE_BDF, NTB_BDF
 SIZE = 4 << 20
 EDU = "0000:00:07.0"
 PAGE = 4096
+TICK_MS = 4		# CONFIG_HZ=250, in all kernels of the rig
+TRACING = "/sys/kernel/tracing"
+NTB_UNBIND = f"echo {NTB_BDF} > /sys/bus/pci/drivers/ntb_hw_intel/unbind"
+NTB_BIND = f"echo {NTB_BDF} > /sys/bus/pci/drivers/ntb_hw_intel/bind"
+NTB_WAYS = {"remove": (f"echo 1 > /sys/bus/pci/devices/{NTB_BDF}/remove", "echo 1 > /sys/bus/pci/rescan"),
+            "unbind": (NTB_UNBIND, NTB_BIND)}
 DEVICES = [Nvme(size=SIZE), "edu,dma_mask=0xffffffff"]
 PAIR = lending.options(devices=DEVICES, lender_iommu=True, borrower_iommu=True, append="iomem=relaxed")
 
@@ -41,6 +48,7 @@ def test_drive(pair):
     bdf, lease, disk = lending.borrowed_drive(pair)
     shadow = lending.shadow_of(borrower, lease)
     assert borrower.read(f"{lending.BUS}/{lease}/dma_mode") == "iommu"
+    assert borrower.read(f"{lending.BUS}/{lease}/dma_flush_ms") == "0"
     assert group_type(borrower, shadow) == "DMA"
     assert borrower.text(f"ls /sys/bus/pci/devices/{shadow}/iommu_group/devices").split() == [shadow]
     got = borrower.text(f"dd if=/dev/{disk} bs=128k iflag=direct status=none | sha256sum", timeout=300)
@@ -166,6 +174,120 @@ def test_two_leases(pair):
     lending.reclaim(lender, DEVICE_BDF)
 
 
+def set_lazy(guest, bdf):
+    """Give an IOMMU group a flush queue, which goes while a driver is bound."""
+    assert guest.write(f"/sys/bus/pci/devices/{bdf}/iommu_group/type", "DMA-FQ") == 0
+
+
+@contextlib.contextmanager
+def traced(guest, *events):
+    """Trace events, and as "flushed" each flush of what shadows have unmapped."""
+    guest.run(f"cd {TRACING} && echo 'p:flushed devlend_borrower:iommu_flush' >kprobe_events && echo >trace && "
+              f"for e in kprobes/flushed {' '.join(events)}; do echo 1 >events/$e/enable; done")
+    yield
+    guest.run(f"cd {TRACING} && for e in kprobes/flushed {' '.join(events)}; do echo 0 >events/$e/enable; done && "
+              "echo >kprobe_events")
+
+
+def flushed_stream(borrower, folder):
+    """Stream a page both ways, and wait until the flush queue was flushed: its time in jiffies, DMA addresses."""
+    with traced(borrower, "iommu/unmap", "timer/timer_start"):
+        assert borrower.write(f"{folder}/stream", "4096", timeout=120) == 0
+        streamed = [int(n, 16) for n in borrower.read(f"{folder}/streamed").split()][1::2]
+        lending.wait(borrower, f"grep -q flushed: {TRACING}/trace", what="a flush")
+        trace = borrower.text(f"grep -E 'unmap: |flushed: |=fq_flush_timeout ' {TRACING}/trace")
+    closed = trace.index(f"unmap: IOMMU: iova=0x{streamed[0]:016x}")
+    # begun by the first unmap after a pause, and not flushed before the time was set
+    timer = re.compile(r"=fq_flush_timeout expires=\d+ \[timeout=(\d+)\]").search(trace, closed)
+    assert "flushed: " not in trace[closed:timer.start()]
+    assert "flushed: " in trace[timer.end():]
+    return int(timer[1]), streamed
+
+
+@pytest.mark.allow_complaints("DMAR: ")
+def test_lazy(pair):
+    """With a flush queue, be it the host's policy or the shadow's alone, dma_flush_ms is its time; then the reach ends."""
+    borrower = lending.ready(pair).borrower
+    for of_host in (False, True):
+        if of_host:
+            set_lazy(borrower, NTB_BDF)
+        with lending.borrowed_edu(pair, EDU) as lease:
+            borrower.run("modprobe rig_edu dma_bits=32")
+            shadow = lending.shadow_of(borrower, lease)
+            folder = f"/sys/bus/pci/devices/{shadow}"
+            if not of_host:
+                assert borrower.read(f"{lending.BUS}/{lease}/dma_flush_ms") == "0"
+                set_lazy(borrower, shadow)
+            assert group_type(borrower, shadow) == "DMA-FQ"
+            shown = int(borrower.read(f"{lending.BUS}/{lease}/dma_flush_ms"))
+            jiffies, streamed = flushed_stream(borrower, folder)
+            assert shown <= jiffies * TICK_MS < shown + 2 * TICK_MS
+            assert Reader(pair, lease).read(streamed) == [None, None]
+    borrower.run(NTB_UNBIND)
+    assert borrower.write(f"/sys/bus/pci/devices/{NTB_BDF}/iommu_group/type", "DMA") == 0
+    borrower.run(NTB_BIND)
+    restart(pair)
+
+
+def restart(pair):
+    """Load the modules anew, so that links are numbered from 0 again."""
+    for guest in pair.guests:
+        guest.run("rmmod devlend_borrower devlend_lender devlend_core && "
+                  "modprobe -a devlend_core devlend_lender devlend_borrower", timeout=90)
+
+
+def cycle(pair):
+    """Borrow, read and write, lose the NTB in the middle of it, and again: what this host had mapped is let go of."""
+    lender, borrower = lending.ready(pair).guests
+    for gone, back in NTB_WAYS.values():
+        bdf, lease, disk = lending.borrowed_drive(pair)
+        assert borrower.read(f"{lending.BUS}/{lease}/dma_mode") == "iommu"
+        borrower.run(f"dd if=/dev/urandom of=/dev/{disk} bs=4k count=4 oflag=direct status=none", timeout=120)
+        job = lending.start_reads(borrower, disk)
+        borrower.run(gone, timeout=90)
+        lending.wait(borrower, f"[ ! -e {lending.BUS}/{lease} ]", 60, "the lease to go")
+        lending.wait(borrower, f"[ ! -e /dev/{disk} ]", 60, "the drive to go")
+        job.wait(60)
+        assert not borrower.text("ls /sys/bus/pci/devices | grep ^8 || true")
+        lending.wait_state(lender, f"lent-{bdf}", "offered")
+        borrower.run(back, timeout=90)
+        restart(pair)
+        lending.ready(pair)
+        lending.wait(lender, f"[ ! -e {lending.BUS}/lent-{bdf} ]")
+    assert "stay reserved" not in borrower.dmesg()
+    bdf, lease, disk = lending.borrowed_drive(pair)
+    borrower.text(f"dd if=/dev/{disk} of=/dev/null bs=4k count=16 iflag=direct status=none", timeout=120)
+    lending.take_down(pair, bdf)
+
+
+@pytest.mark.allow_complaints(*lending.LOSS)
+def test_ntb_goes(pair):
+    """The NTB function is removed, or its driver unbound, in the middle of reads by addresses of its domain."""
+    cycle(pair)
+
+
+@pytest.mark.long
+@pytest.mark.checking
+@pytest.mark.allow_complaints(*lending.LOSS)
+def test_checking(make_pair):
+    """All of the mode on the checking kernel, lazily too: locks, memory and the DMA API are used as they should be."""
+    pair = make_pair(**dict(PAIR, kernel="checking"))
+    with lending.borrowed_edu(pair, EDU) as lease:
+        borrower = pair.borrower
+        borrower.run("modprobe rig_edu dma_bits=32")
+        shadow = lending.shadow_of(borrower, lease)
+        folder = f"/sys/bus/pci/devices/{shadow}"
+        for lazy in (False, True):
+            if lazy:
+                set_lazy(borrower, shadow)
+            assert borrower.write(f"{folder}/transfer", "4096", timeout=300) == 0
+            assert borrower.write(f"{folder}/coherent", "2", timeout=300) == 0
+            assert borrower.write(f"{folder}/coherent", "0") == 0
+            for _ in range(10):
+                assert borrower.write(f"{folder}/stream", "64", timeout=300) == 0
+    cycle(pair)
+
+
 @pytest.mark.long
 def test_pass_through(make_pair):
     """iommu=pt on the borrower: mode direct, as without an IOMMU."""
@@ -175,6 +297,7 @@ def test_pass_through(make_pair):
     want = lending.fill(pair.lender.devices[0])
     bdf, lease, disk = lending.borrowed_drive(pair)
     assert borrower.read(f"{lending.BUS}/{lease}/dma_mode") == "direct"
+    assert borrower.read(f"{lending.BUS}/{lease}/dma_flush_ms") == "never"
     got = borrower.text(f"dd if=/dev/{disk} bs=128k iflag=direct status=none | sha256sum", timeout=300)
     assert got.split()[0] == want == hashlib.sha256(Path(pair.lender.devices[0].image).read_bytes()).hexdigest()
     lending.take_down(pair, bdf)

@@ -37,6 +37,7 @@ bool lease_read(struct lease *lease, const char *name)
 	sys_read(lease->offer, sizeof(lease->offer), "%s/offer", dir);
 	sys_read(lease->link, sizeof(lease->link), "%s/link", dir);
 	sys_read(lease->dma_mode, sizeof(lease->dma_mode), "%s/dma_mode", dir);
+	sys_read(lease->dma_flush_ms, sizeof(lease->dma_flush_ms), "%s/dma_flush_ms", dir);
 	sys_read(lease->irq_mode, sizeof(lease->irq_mode), "%s/irq_mode", dir);
 	sys_read(lease->bar_proof, sizeof(lease->bar_proof), "%s/bar_proof", dir);
 	lease->slot = sys_number(-1, "%s/slot", dir);
@@ -110,6 +111,7 @@ struct json_object *lease_json(const struct lease *lease)
 	json_text(o, "pci", lease->pci);
 	json_text(o, "driver", lease->driver);
 	json_text(o, "dma_mode", lease->dma_mode);
+	json_text(o, "dma_flush_ms", lease->dma_flush_ms);
 	json_text(o, "irq_mode", lease->irq_mode);
 	json_text(o, "bar_proof", lease->bar_proof);
 	json_number(o, "slot", lease->slot);

@@ -18,6 +18,7 @@
  * @pci: address of the shadow; "" while there is none
  * @driver: driver of the shadow; "" = none
  * @dma_mode: how its DMA addresses are made
+ * @dma_flush_ms: how long what its driver unmapped stays in reach; a number, or "never"
  * @irq_mode: how its interrupts arrive
  * @bar_proof: whether the way to its registers is proven
  * @slot: its slot
@@ -34,6 +35,7 @@ struct lease {
 	char pci[PCIADDR_MAX];
 	char driver[64];
 	char dma_mode[16];
+	char dma_flush_ms[16];
 	char irq_mode[16];
 	char bar_proof[16];
 	long long slot;

@@ -159,6 +159,11 @@ static struct json_object *show_lease(const struct lease *lease, bool json)
 		fields_lines("interfaces", &lease->nets);
 		field("modes", "DMA %s, interrupts %s, registers %s", lease->dma_mode,
 		      lease->irq_mode, lease->bar_proof);
+		if (!strcmp(lease->dma_flush_ms, "never"))
+			field("unmapped", "memory stays in reach of the lender");
+		else if (lease->dma_flush_ms[0])
+			field("unmapped", "memory is out of reach after %s ms",
+			      lease->dma_flush_ms);
 		field_since(lease->since);
 		fields_activity(lease, &activity);
 		fields_lines("windows", &lines);
