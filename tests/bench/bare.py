@@ -17,18 +17,19 @@ BYTES = 4096
 
 def _rebind(guest, bdf, driver):
     """Give a device to a driver by name; "" = to whichever wants it."""
-    lending.must_write(guest, f"{PCI}/devices/{bdf}/driver/unbind", bdf)
+    if lending.driver_of(guest, bdf):
+        lending.must_write(guest, f"{PCI}/devices/{bdf}/driver/unbind", bdf)
     lending.must_write(guest, f"{PCI}/devices/{bdf}/driver_override", driver + "\n")
     lending.must_write(guest, f"{PCI}/drivers_probe", bdf)
 
 
 @contextlib.contextmanager
-def bound(guest, bdf):
-    """The drive with rig_nvme; with nvme again afterwards."""
-    guest.modprobe("rig_nvme")
-    _rebind(guest, bdf, "rig_nvme")
-    if lending.driver_of(guest, bdf) != "rig_nvme":
-        raise lending.StepFailed(f"{guest.name}: rig_nvme did not take {bdf}\n" + guest.text("dmesg | tail -n 5"))
+def bound(guest, bdf, driver="rig_nvme"):
+    """A device with a driver of tests/kmod; with its own again afterwards."""
+    guest.modprobe(driver)
+    _rebind(guest, bdf, driver)
+    if lending.driver_of(guest, bdf) != driver:
+        raise lending.StepFailed(f"{guest.name}: {driver} did not take {bdf}\n" + guest.text("dmesg | tail -n 5"))
     yield
     _rebind(guest, bdf, "")
 

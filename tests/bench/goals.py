@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The project's goals for speed, and what a run says of them. Pure."""
 
+import statistics
 from dataclasses import dataclass
 from typing import Callable
 
@@ -56,7 +57,11 @@ class Goal:
 
     def judge(self, rounds):
         """What the rounds say. A round that cannot say anything gives None."""
-        values = spread([self.figure(one) for one in rounds])
+        return self.verdict([self.figure(one) for one in rounds])
+
+    def verdict(self, figures):
+        """What some figures say."""
+        values = spread(figures)
         if values is None:
             return {"goal": self.text, "bound": self.bound, "at_most": self.at_most, "value": None, "met": None,
                     "verdict": "not measured"}
@@ -82,6 +87,27 @@ GOALS = (
 )
 
 
-def judge(rounds):
+def map_ratios(of_type, shape, step):
+    """Instructions of a map (step 0) or an unmap (1), borrowed to local, of each run."""
+    local = statistics.median(run[step] for run in of_type["local"][shape])
+    return [ratio(run[step], local) for run in of_type["borrowed"][shape]]
+
+
+def dearest_map(of_type):
+    """The ratios of that shape and step which borrowing makes dearest."""
+    return max((map_ratios(of_type, shape, step) for shape in of_type["local"] for step in (0, 1)),
+               key=statistics.median)
+
+
+MAP_GOALS = {
+    group_type: Goal(f"instructions of a map, of an unmap (the dearest of the table): borrowed / local, {name}", bound,
+                     True, dearest_map)
+    for group_type, name, bound in (("DMA", "IOMMU, strict", 1.2), ("DMA-FQ", "IOMMU, lazy", 1.2),
+                                    ("identity", "no translation", 1))
+}
+
+
+def judge(rounds, maps):
     """All goals."""
-    return [goal.judge(rounds) for goal in GOALS]
+    return ([goal.judge(rounds) for goal in GOALS]
+            + [goal.verdict(goal.figure(maps[group_type])) for group_type, goal in MAP_GOALS.items()])

@@ -5,6 +5,8 @@ Times and rates appear as ratios to something measured in the same round, counts
 above its table.
 """
 
+import statistics
+
 import goals
 from cost import messages, per_io
 from stats import ratio, spread
@@ -113,6 +115,23 @@ def phase_table(rounds, what, title):
     return table(title, ["phase", "time"], rows)
 
 
+def map_table(maps):
+    """What it costs to map and to unmap."""
+    names = {group_type: goal.text.rsplit("local, ", 1)[1] for group_type, goal in goals.MAP_GOALS.items()}
+    shapes = {"page": "a page", "sg": "a list of 16, each page"}
+    rows = []
+    for group_type, places in maps.items():
+        for shape, shape_name in shapes.items():
+            row = [f"{names[group_type]}: {shape_name}"]
+            for step in (0, 1):
+                row += [number(statistics.median(run[step] for run in places[place][shape]))
+                        for place in ("local", "borrowed")]
+                row.append(of_rounds(goals.map_ratios(places, shape, step)))
+            rows.append(row)
+    return table("Instructions of the borrower's CPU to map memory and to unmap it, for a local device and for a borrowed one",
+                 ["", "map: local", "borrowed", "ratio", "unmap: local", "borrowed", "ratio"], rows)
+
+
 def calls_text(calls):
     """What of devlend ran on the borrower while I/O flowed."""
     lines = [f"Functions of devlend that the borrower's CPU entered during {calls['ios']} reads, and how often: "
@@ -155,7 +174,7 @@ def text(result):
              message_table(rounds),
              phase_table(rounds, "borrow", "A borrow, from the word to the block device; the local hot-plug is 1"),
              phase_table(rounds, "hotplug", "The local hot-plug (off the bus and found again)"),
-             calls_text(result["calls"]),
+             map_table(result["maps"]), calls_text(result["calls"]),
              "Each figure is the median of the rounds, in brackets the lowest and the highest.\n"
              "Documentation/benchmarks.rst says how to read them; report.json has all figures, absolute ones too.\n"]
     return "\n".join(parts)

@@ -9,6 +9,8 @@ compared with what was measured minutes before at most:
     borrowed    lent and borrowed: the borrow's phases, fio, the bare loop through the NTB
     nvmeof      returned; exported by nvmet over ntb_netdev, across that NTB: fio
 
+Before that, in a boot of its own, what it costs to map memory, in instructions.
+
 The report goes to build/bench. No figure passes or fails anything; what does not work does. By the environment:
 DEVLEND_BENCH_SECONDS for each load, DEVLEND_BENCH_ROUNDS, DEVLEND_BENCH_MINUTES, after which no round begins that would
 not end by then.
@@ -33,6 +35,7 @@ import calls  # noqa: E402
 import goals  # noqa: E402
 import lending  # noqa: E402
 import load  # noqa: E402
+import maps  # noqa: E402
 import nvmeof  # noqa: E402
 import phases  # noqa: E402
 import plots  # noqa: E402
@@ -184,16 +187,18 @@ def main():
     seconds = int(os.environ.get("DEVLEND_BENCH_SECONDS", "5"))
     rounds = int(os.environ.get("DEVLEND_BENCH_ROUNDS", "3"))
     minutes = float(os.environ.get("DEVLEND_BENCH_MINUTES", "14"))
+    say("instructions of maps and unmaps")
+    mapped, complaints = maps.measure()
     say("booting two guests")
     with tempfile.TemporaryDirectory(prefix="devlend-bench-") as run_dir:
         pair = Pair(Path(run_dir), **lending.options(devices=[Nvme(**DRIVE)], windows=WINDOWS, core=None))
         with pair:
             lending.fill(pair.lender.devices[0])
             made = measure(pair, seconds, rounds, minutes)
-            found = pair.check()
+            found = complaints + pair.check()
             result = {"about": about(pair, seconds, rounds), "rounds": [one.figures for one in made],
-                      "calls": made[-1].calls}
-    result["goals"] = goals.judge(result["rounds"])
+                      "calls": made[-1].calls, "maps": mapped}
+    result["goals"] = goals.judge(result["rounds"], mapped)
     write(result, [one.latencies for one in made])
     print("\n" + (OUT / "report.txt").read_text())
     say(f"report, figures and plots are in {OUT.relative_to(paths.TOP)}")
