@@ -13,6 +13,7 @@ import random
 import pytest
 
 import lending
+from cards import card_of, iperf
 from rig import WithDrives
 from rig.guest import BOUNCE
 from rig.pair import NTB_MODULES
@@ -22,7 +23,6 @@ MODERN = f"disable-legacy=on,iommu_platform=on,{MAPS}"
 SIZE = 8 << 20
 BYTES = 16 << 10
 CMB = 2 << 20
-SENT = 256 << 10
 OWN_CARD = "0000:00:0d.0"
 # Behind ports of their own, as cards are: what has no reset of its own is then reset by its bus.
 PORTS = [f"pcie-root-port,id=port{n},chassis={n},addr={6 + n:x}" for n in (1, 2, 3)]
@@ -159,27 +159,6 @@ def test_nvme_with_namespaces_zones_and_cmb(make_pair):
     assert write_pointer(pair.lender, disks[2]) == BYTES // 512
     pair.lender.run(f"nvme zns reset-zone /dev/{disks[2]} -s 0")
     assert write_pointer(pair.lender, disks[2]) == 0
-
-
-def card_of(guest, bdf, address):
-    """A card's interface, up, with an address."""
-    folder = f"/sys/bus/pci/devices/{bdf}/"
-    find = f"find {folder} -maxdepth 3 -path '*/net/*' -prune -print"
-    lending.wait(guest, f'[ -n "$({find})" ]', what=f"a network interface of {bdf}")
-    name = guest.text(find).rsplit("/", 1)[-1]
-    guest.run(f"ip addr add {address}/24 dev {name}; ip link set {name} up", timeout=90)
-    lending.wait(guest, f'[ "$(cat /sys/class/net/{name}/carrier)" = 1 ]', what=f"carrier of {name}")
-    return name
-
-
-def iperf(server, client, address):
-    """Bytes sent and as many received, each way."""
-    for option in ("", "--reverse"):
-        job = server.spawn("exec iperf3 --server --one-off --forceflush")
-        job.wait_output("Server listening")
-        out = client.text(f"iperf3 --client {address} --bytes {SENT} --json {option}", timeout=240)
-        assert json.loads(out)["end"]["sum_received"]["bytes"] >= SENT
-        job.wait(60)
 
 
 def selftest(guest, bdf):

@@ -2,17 +2,27 @@
 """Three hosts, of which one has two NTBs: two lenders and a borrower, and a lender and two borrowers.
 
 Both leases are in use at the same time; one of the outer hosts loses its power, and the other lease does not notice.
+Last, a card whose virtual functions two hosts have, and the function that they are of the lender.
 """
+
+import itertools
+import random
 
 import pytest
 
 import lending
+from cards import card_of, transfer
 from rig import Nvme
 from rig.pair import DEVICE_BDF
 
 pytestmark = pytest.mark.long
 SIZE = 1 << 20
 SECOND_BDF = "0000:00:07.0"
+
+
+SENT = 32 << 10
+CARD = "0000:00:06.0"
+CARD_MODULES = lending.MODULES + ("igb", "igbvf")
 
 
 def offer_of(guest, lender, bdf):
@@ -87,4 +97,32 @@ def test_two_borrowers(make_pair):
     lending.give_back(living, lease)
     lease, disk = borrow(living, lender, DEVICE_BDF)
     assert checksum(living, disk) == wants[0]
+    lending.give_back(living, lease)
+
+
+def test_virtual_functions_at_two_hosts(make_pair):
+    """Each borrower has a virtual function of one card, the lender keeps the physical one: all three talk to each other. One
+    borrower dies: its function is offered again, the other one's traffic goes on, and the lender's."""
+    pair = make_pair(**lending.options(devices=["igb,addr=6"], third="borrower", modules=CARD_MODULES))
+    lender, dying, living = lending.ready(pair).guests
+    addresses = {lender: "10.9.0.1", dying: "10.9.0.2", living: "10.9.0.3"}
+    card_of(lender, CARD, addresses[lender])
+    lending.must_write(lender, f"/sys/bus/pci/devices/{CARD}/sriov_numvfs", "2")
+    functions = [lender.text(f"basename $(readlink /sys/bus/pci/devices/{CARD}/virtfn{n})") for n in (0, 1)]
+    for guest, bdf in zip((dying, living), functions):
+        lending.lend(lender, bdf)
+        lease = lending.borrow(guest, offer_of(guest, lender, bdf))
+        shadow = lending.shadow_of(guest, lease)
+        lending.wait(guest, f"[ -d /sys/bus/pci/devices/{shadow}/net ]", what="the driver's interface")
+        assert lending.driver_of(guest, shadow) == "igbvf"
+        card_of(guest, shadow, addresses[guest])
+    assert lending.driver_of(lender, CARD) == "igb"
+    for n, (one, other) in enumerate(itertools.permutations(addresses, 2)):
+        transfer(one, other, addresses[one], random.Random(n).randbytes(SENT))
+    # what one has, the other cannot
+    for guest, bdf in zip((living, dying), functions):
+        lending.wait_offer(guest, bdf, "lent")
+    dying.kill()
+    lending.wait_state(lender, f"lent-{functions[0]}", "offered", timeout=120)
+    transfer(lender, living, addresses[lender], random.Random(0).randbytes(SENT))
     lending.give_back(living, lease)

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Network cards in guests: an address, and traffic that is counted."""
+
+import json
+
+import lending
+
+SENT = 256 << 10
+
+
+def card_of(guest, bdf, address):
+    """A card's interface, up, with an address."""
+    folder = f"/sys/bus/pci/devices/{bdf}/"
+    find = f"find {folder} -maxdepth 3 -path '*/net/*' -prune -print"
+    lending.wait(guest, f'[ -n "$({find})" ]', what=f"a network interface of {bdf}")
+    name = guest.text(find).rsplit("/", 1)[-1]
+    guest.run(f"ip addr add {address}/24 dev {name}; ip link set {name} up", timeout=90)
+    lending.wait(guest, f'[ "$(cat /sys/class/net/{name}/carrier)" = 1 ]', what=f"carrier of {name}")
+    return name
+
+
+def iperf(server, client, address):
+    """Bytes sent and as many received, each way."""
+    for option in ("", "--reverse"):
+        job = server.spawn("exec iperf3 --server --one-off --forceflush")
+        job.wait_output("Server listening")
+        out = client.text(f"iperf3 --client {address} --bytes {SENT} --json {option}", timeout=240)
+        assert json.loads(out)["end"]["sum_received"]["bytes"] >= SENT
+        job.wait(60)
+
+
+def transfer(server, client, address, data):
+    """Bytes from the client's card to the server's, every one compared. Through windows that are slow iperf3 ends before
+    what it sent has arrived."""
+    job = server.spawn("echo listening; exec busybox nc -l -p 5001 > /tmp/got")
+    job.wait_output("listening")
+    lending.wait(server, "grep -q ':1389 .* 0A ' /proc/net/tcp /proc/net/tcp6", what="the listener")
+    client.run(f"busybox nc -w 60 {address} 5001", stdin=data, timeout=240)
+    job.wait(240)
+    got = server.pull("/tmp/got")
+    wrong = [n for n, (byte, wanted) in enumerate(zip(got, data)) if byte != wanted]
+    assert not wrong and len(got) == len(data), f"{len(got)} bytes of {len(data)}, wrong from {wrong[:1]} on"
