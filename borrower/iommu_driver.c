@@ -14,7 +14,7 @@
  * direct mode: it is done before there are shadows, when the module is loaded.
  *
  * The policy is the host's for the NTB function. Strict: what is unmapped is closed when the unmap
- * returns. Lazy: when the kernel's flush queue is flushed, which is IOMMU_FLUSH_MS later at most. A
+ * returns. Lazy: when the kernel's flush queue is flushed, which is IOMMU_QUEUE_TIME later at most. A
  * shadow has one domain, that of its driver's DMA. A second, which pass-through would want, is
  * refused.
  *
@@ -40,8 +40,8 @@
 #define IOMMU_NAME	"devlend"
 /* bit of &borrower_io_slice.attached */
 #define IOMMU_ATTACHED	0
-/* dma-iommu's IOVA_DEFAULT_FQ_TIMEOUT: after this time a flush queue is flushed, if not earlier */
-#define IOMMU_FLUSH_MS	10
+/* ms, dma-iommu's IOVA_DEFAULT_FQ_TIMEOUT: after this time a flush queue is flushed, if not earlier */
+#define IOMMU_QUEUE_TIME	10
 
 /**
  * struct iommu_shadow_domain - the DMA domain of a shadow
@@ -246,7 +246,7 @@ unsigned int borrower_iommu_flush_ms(struct pci_dev *pdev)
 {
 	struct iommu_domain *domain = iommu_get_domain_for_dev(&pdev->dev);
 
-	return domain && domain->type == IOMMU_DOMAIN_DMA_FQ ? IOMMU_FLUSH_MS : 0;
+	return domain && domain->type == IOMMU_DOMAIN_DMA_FQ ? IOMMU_QUEUE_TIME : 0;
 }
 
 /**
