@@ -13,7 +13,7 @@ import random
 import pytest
 
 import lending
-from cards import card_of, iperf
+from cards import card_of, iperf, transfer
 from rig import WithDrives
 from rig.guest import BOUNCE
 from rig.pair import NTB_MODULES
@@ -180,6 +180,8 @@ def test_card(pair, bdf):
             put(pair.lender, lending.nvme_block(pair.lender, FUNCTION), pattern(bdf))
         card_of(pair.borrower, shadow, "10.9.0.2")
         iperf(pair.lender, pair.borrower, "10.9.0.1")
+        transfer(pair.lender, pair.borrower, "10.9.0.1", pattern(1))
+        transfer(pair.borrower, pair.lender, "10.9.0.2", pattern(2))
         assert before is False or selftest(pair.borrower, shadow) == before
     pair.lender.run(f"ip link set {own} down; ip addr flush dev {own}")
     card_of(pair.lender, bdf, "10.9.1.1")
