@@ -60,10 +60,12 @@ static atomic_t nomem_busy = ATOMIC_INIT(0);
 
 /*
  * Who cannot do without: the PCI core warns if it cannot add a device that it found, ACPI's
- * interpreter frees twice what it could not fill (6.12), and debugging aids turn themselves off.
+ * interpreter frees twice what it could not fill (6.12), the interrupt core warns when it removes
+ * files of /proc/irq that it could not make, and debugging aids turn themselves off.
  */
 static const char *const nomem_spared[] = {
 	"pci_scan_root_bus_bridge", "pci_scan_child_bus", "pci_bus_add_devices", "acpi_",
+	"register_irq_proc",
 	"kmemleak_alloc", "__create_object", "debug_object", "__debug_object", "fill_pool",
 	"__lock_acquire",
 };
