@@ -4,6 +4,8 @@ take, and did anybody write into memory that was given back."""
 
 import re
 
+import lending
+
 PATTERN = 0o245		# fills memory; no zero, no text, no all-ones
 DOWN = r"link\d+: down: "	# how the kernel log says that a link is lost
 HUNG_S = 30		# a task that waits longer without being killable is a complaint
@@ -56,6 +58,20 @@ def seconds_between(guest, first, second, log=None):
             begun = float(stamp.group(1))
     assert took is not None, f"{guest.name} never said {first!r} and then {second!r}"
     return took
+
+
+def reads_in_flight(pair, bps):
+    """Lend and borrow the pair's drive, which gets a known content, and have it in the middle of eight reads of 128 KiB that
+    it serves no faster than bps, bytes a second: (BDF, SHA-256 of its content). The caller lifts the throttle."""
+    drive = pair.lender.devices[0]
+    want = lending.fill(drive)
+    bdf, _, disk = lending.borrowed_drive(pair)
+    lending.throttle(pair.lender, drive, bps)
+    job = pair.borrower.spawn(f"for n in 0 1 2 3 4 5 6 7; do dd if=/dev/{disk} of=/dev/null bs=128k skip=$((n * 8)) count=8 "
+                              "iflag=direct status=none & done; wait")
+    job.send(b"")
+    lending.wait(pair.borrower, f"[ $(awk '{{print $9}}' /sys/block/{disk}/stat) -ge 8 ]", what="8 reads in flight")
+    return bdf, want
 
 
 def fill_memory(guest, spare_mb=48):

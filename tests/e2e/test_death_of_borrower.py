@@ -21,16 +21,8 @@ TAKEN_BACK = r"lent-.*: taken back: the link to the borrower is lost"
 @pytest.fixture
 def read_slowly(pair):
     """The drive is lent, borrowed, and in the middle of reads that take many seconds: (BDF, SHA-256 of the image)."""
-    drive = pair.lender.devices[0]
-    want = lending.fill(drive)
-    bdf, _, disk = lending.borrowed_drive(pair)
-    lending.throttle(pair.lender, drive, 128 << 10)
-    job = pair.borrower.spawn(f"for n in 0 1 2 3 4 5 6 7; do dd if=/dev/{disk} of=/dev/null bs=128k skip=$((n * 8)) count=8 "
-                              "iflag=direct status=none & done; wait")
-    job.send(b"")
-    lending.wait(pair.borrower, f"[ $(awk '{{print $9}}' /sys/block/{disk}/stat) -ge 8 ]", what="8 reads in flight")
-    yield bdf, want
-    lending.throttle(pair.lender, drive, 0)
+    yield aftermath.reads_in_flight(pair, 128 << 10)
+    lending.throttle(pair.lender, pair.lender.devices[0], 0)
 
 
 def power(pair):

@@ -12,7 +12,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 programs='bash nvme fio lspci setpci mkfs.ext4 e2fsck tune2fs ip ss ethtool kmod strace
 	lsblk blkid mount umount findmnt losetup dmesg flock taskset chrt lscpu fallocate
 	unshare nsenter ps top free vmstat pgrep pkill sysctl hdparm stat dd od cmp sha256sum
-	timeout iperf3 systemctl udevadm
+	timeout iperf3 kexec systemctl udevadm
 	/usr/lib/systemd/systemd /usr/lib/systemd/systemd-executor /usr/lib/systemd/systemd-shutdown'
 # of programs that tests bring along (the devlend tool), and what systemd opens when it wants it
 libraries='libjson-c.so.5 libpci.so.3 libkmod.so.2'

@@ -70,7 +70,7 @@ host_qemu()
 # From backports, with what they need from there.
 QEMU_PACKAGES='qemu-system-x86 qemu-utils'
 USERLAND_PACKAGES='busybox-static nvme-cli fio pciutils e2fsprogs kmod iproute2 procps util-linux
-	ethtool hdparm strace iperf3 systemd udev'
+	ethtool hdparm strace iperf3 kexec-tools systemd udev'
 BUILD_PACKAGES='gcc make libc6-dev pkg-config libjson-c-dev libpci-dev cpio xz-utils zstd'
 CHECK_PACKAGES='gcc-12 ccache bc flex bison libssl-dev sparse shellcheck perl python3 rsync zsh
 	dkms dpkg-dev debhelper dh-dkms lintian'
