@@ -87,13 +87,18 @@ static void lend_restore_override(struct lender_dev *lent, const char *expected)
 			lent->override ?: "");
 }
 
-/* Bind the driver that had the device. */
+/* Bind the driver that had the device, or, where an operator named another meanwhile, that one. */
 static void lend_rebind(struct lender_dev *lent)
 {
 	struct device *dev = &lent->pdev->dev;
 	const char *expected = LENDER_DRIVER_NAME;
 	int bound = 0;
 
+	if (!devlend_driver_override_is(lent->pdev, expected)) {
+		bound = device_attach(dev);
+		trace_lender_step(lent->pdev, "rebind", bound);
+		return;
+	}
 	if (lent->driver[0] && !lend_set_override(lent, lent->driver)) {
 		expected = lent->driver;
 		bound = device_attach(dev);

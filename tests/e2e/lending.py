@@ -10,6 +10,7 @@ import errno
 import hashlib
 import random
 import re
+import subprocess
 from pathlib import Path
 
 from rig import Nvme
@@ -94,6 +95,14 @@ def wait_link(guest, state="up", timeout=90):
 def find_pci(guest, ids):
     """BDF of the guest's own device with vendor:device ids."""
     return guest.text(f"lspci -D -n -d {ids}").split()[0]
+
+
+def push_program(guest, name, tmp_path):
+    """Build a program of this folder, NAME.c, and put it into the guest as /tmp/NAME."""
+    program = tmp_path / name
+    subprocess.run(["gcc", "-O2", "-Wall", "-Werror", "-static", "-o", program, Path(__file__).with_name(f"{name}.c")],
+                   check=True)
+    guest.push(program, f"/tmp/{name}", mode=0o755)
 
 
 def devmem(guest, address, value=None):

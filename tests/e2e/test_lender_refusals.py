@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What is refused: to lend a device that vfio holds, to sleep while a device is in use (both hosts),
+"""What is refused: to lend a device that vfio holds, to let vfio have one that is lent, to sleep while a device is in use (both hosts),
 a reset that the lender cannot make, a device that could not be reset. Each with its errno and one line
 of why, and all is well again when the cause is gone."""
 
 import errno
 import hashlib
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,11 @@ import pytest
 import lending
 from rig import Nvme
 
-# with an IOMMU, since vfio wants one; by default it translates nothing
-PAIR = lending.options(devices=[Nvme(size=8 << 20)], lender_iommu=True, lender_append="iommu=pt")
+# with an IOMMU, since vfio wants one; by default it translates nothing. Behind a conventional bridge both edu have one
+# requester id, and so one group
+DEVICES = [Nvme(size=8 << 20), "pcie-pci-bridge,id=old"] + [f"edu,dma_mask=0xffffffff,bus=old,addr={n}" for n in (1, 2)]
+PAIR = lending.options(devices=DEVICES, lender_iommu=True, lender_append="iommu=pt")
+UNSAFE = "/sys/module/devlend_lender/parameters/unsafe"
 LEND = f"{lending.DRIVER}/lend"
 SLEEP = "/sys/power/state"
 
@@ -41,10 +43,7 @@ def bind(guest, bdf, driver):
 def held(pair, tmp_path):
     """The lender's drive, bound to vfio-pci and opened: (BDF, job that holds it)."""
     guest = lending.ready(pair).lender
-    program = tmp_path / "vfio_hold"
-    subprocess.run(["gcc", "-O2", "-Wall", "-Werror", "-static", "-o", program, Path(__file__).parent / "vfio_hold.c"],
-                   check=True)
-    guest.push(program, "/tmp/vfio_hold", mode=0o755)
+    lending.push_program(guest, "vfio_hold", tmp_path)
     guest.modprobe("vfio-pci", "vfio_iommu_type1")
     bdf = lending.find_pci(guest, lending.NVME)
     bind(guest, bdf, "vfio-pci")
@@ -76,6 +75,84 @@ def test_device_that_vfio_holds(pair, held):
     lending.reclaim(guest, bdf)
     assert lending.driver_of(guest, bdf) == "vfio-pci"
     assert guest.read(device_file(bdf, "driver_override")) == "vfio-pci"
+
+
+def test_vfio_does_not_get_what_is_lent(pair):
+    """With the drive borrowed and read, vfio-pci is not bound to it by any of the ways that there are, and the reads go on. The
+    override that names it counts when the drive is reclaimed."""
+    guest = lending.ready(pair).lender
+    guest.modprobe("vfio-pci", "vfio_iommu_type1")
+    bdf, lease, disk = lending.borrowed_drive(pair)
+    job = lending.start_reads(pair.borrower, disk)
+    vfio, ids = "/sys/bus/pci/drivers/vfio-pci", lending.NVME.replace(":", " ")
+    lending.must_write(guest, f"{vfio}/new_id", ids)
+    assert guest.write(f"{vfio}/bind", bdf) == errno.ENODEV	# the override is the lender's: no match
+    lending.must_write(guest, device_file(bdf, "driver_override"), "vfio-pci")
+    assert guest.write(f"{vfio}/bind", bdf) == errno.EBUSY
+    lending.must_write(guest, "/sys/bus/pci/drivers_probe", bdf)
+    assert guest.write(f"{vfio}/unbind", bdf) == errno.ENODEV
+    group = guest.text(f"basename $(readlink {device_file(bdf, 'iommu_group')})")
+    assert guest.run(f"test -e /dev/vfio/{group}", check=False).rc != 0
+    assert lending.driver_of(guest, bdf) == "devlend_lender"
+    done = f"awk '{{print $1}}' /sys/block/{disk}/stat"
+    before = int(pair.borrower.text(done))
+    lending.wait(pair.borrower, f"[ $({done}) -gt {before + 200} ]", what="the reads to go on")
+    assert pair.borrower.read(f"{lending.BUS}/{lease}/state") == "active"
+    lending.give_back(pair.borrower, lease)
+    job.wait(60)
+    lending.reclaim(guest, bdf)
+    assert lending.driver_of(guest, bdf) == "vfio-pci"
+    assert guest.read(device_file(bdf, "driver_override")) == "vfio-pci"
+    lending.must_write(guest, f"{vfio}/remove_id", ids)
+    bind(guest, bdf, "")
+    assert lending.driver_of(guest, bdf) == "nvme"
+
+
+def test_group_of_a_lent_device(pair, tmp_path):
+    """Another device of its group: vfio-pci is bound, and nobody can open it, as long as the first is lent."""
+    guest = lending.ready(pair).lender
+    lending.push_program(guest, "vfio_hold", tmp_path)
+    guest.modprobe("vfio-pci", "vfio_iommu_type1")
+    one, two = guest.text("lspci -D -n -d 1234:11e8 | cut -d' ' -f1").split()
+    group = guest.text(f"basename $(readlink {device_file(two, 'iommu_group')})")
+    assert group == guest.text(f"basename $(readlink {device_file(one, 'iommu_group')})")
+    # a reset of the bus, which the kernel took for possible before it found the other
+    lending.must_write(guest, device_file(one, "reset_method"), "\n")
+    lending.lend(guest, one, force=True)
+    assert guest.read(f"{lending.BUS}/lent-{one}/isolated") == "1"
+    bind(guest, two, "vfio-pci")
+    assert lending.driver_of(guest, two) == "vfio-pci"
+    hold = f"/tmp/vfio_hold {group} {two} </dev/null"
+    opened = guest.run(hold, check=False)
+    assert opened.rc == 1 and opened.out == "", opened
+    lending.reclaim(guest, one)
+    assert guest.run(hold).out == "held\n"
+    bind(guest, two, "")
+    lending.must_write(guest, device_file(two, "driver_override"), "\n")
+
+
+def test_unsafe_in_a_group_that_is_in_use(pair):
+    """Where the IOMMU translates for nobody in the group, unsafe=1 lends a device beside one that this host uses; which
+    works on, before and after."""
+    guest = lending.ready(pair).lender
+    one, two = guest.text("lspci -D -n -d 1234:11e8 | cut -d' ' -f1").split()
+    guest.run("modprobe rig_edu dma_bits=32")
+    lending.must_write(guest, device_file(one, "reset_method"), "\n")
+    assert guest.write(LEND, f"{one} force") == errno.EBUSY
+    lending.must_write(guest, UNSAFE, "Y")
+    before = said(guest, "reaches all memory of this host (unsafe=1)")
+    lending.lend(guest, one, force=True)
+    assert said(guest, "reaches all memory of this host (unsafe=1)") == before + 1
+    assert guest.read(f"{lending.BUS}/lent-{one}/isolated") == "0"
+    lending.must_write(guest, UNSAFE, "N")
+    assert guest.write(device_file(two, "transfer"), "64", timeout=120) == 0
+    lending.give_back(pair.borrower, lending.borrow(pair.borrower, lending.wait_offer(pair.borrower, one)))
+    lending.wait_state(guest, f"lent-{one}", "offered")
+    lending.reclaim(guest, one)
+    assert lending.driver_of(guest, one) == "rig_edu"
+    for bdf in (one, two):
+        assert guest.write(device_file(bdf, "transfer"), "64", timeout=120) == 0
+    guest.run("rmmod rig_edu")
 
 
 @pytest.fixture
