@@ -56,12 +56,13 @@ jobj *control_faults(struct server *s, jobj *req)
 		"cmd", "port", "seed", "bell_us", "lost_us", "corrupt_words",
 		"freeze_every_us", "freeze_us",
 		"bell_drop", "bell_delay", "bell_dup", "bell_reorder",
-		"spad_lost", "spad_corrupt", "msi_lost",
+		"spad_lost", "spad_corrupt", "msi_lost", "msi_late", "msi_us",
 	};
 	const char *odd = odd_key(req, known, sizeof(known) / sizeof(known[0]));
 	struct fault_plan plan = {
 		.bell_us = 10000,
 		.lost_us = 1000,
+		.msi_us = 10000,
 		.corrupt_words = (1u << NUM_SPADS) - 1,
 		.freeze_us = 10000,
 	};
@@ -80,6 +81,7 @@ jobj *control_faults(struct server *s, jobj *req)
 	if (!get_number(req, "seed", INT64_MAX, &plan.seed) ||
 	    !get_number(req, "bell_us", FAULT_MAX_US, &plan.bell_us) ||
 	    !get_number(req, "lost_us", FAULT_MAX_US, &plan.lost_us) ||
+	    !get_number(req, "msi_us", FAULT_MAX_US, &plan.msi_us) ||
 	    !get_number(req, "corrupt_words", words, &words) ||
 	    !get_number(req, "freeze_every_us", FAULT_MAX_US,
 			&plan.freeze_every_us) ||

@@ -21,6 +21,7 @@ static const struct field win_fields[] = {
 	WIN(ram_writes), WIN(ram_reads),
 	WIN(message_writes), WIN(message_reads),
 	WIN(msi_writes), WIN(msi_reads),
+	WIN(msi_overtaken), WIN(msi_overtaken_late),
 	WIN(held), WIN(errors), WIN(crossed), WIN(reads_early),
 };
 

@@ -12,7 +12,7 @@
 #define NUM_WINDOWS	2
 #define NUM_SPADS	16
 #define NUM_DOORBELLS	32
-#define NUM_FAULTS	9
+#define NUM_FAULTS	10
 
 /**
  * struct window_counters - accesses through one window
@@ -34,6 +34,9 @@
  * @message_reads: likewise
  * @msi_writes: writes to 0xfee00000-0xfeefffff
  * @msi_reads: reads from there
+ * @msi_overtaken: of @msi_writes, those that were not acknowledged yet when the target's guest got the
+ *	answer of a device read. On a bus the answer comes behind them.
+ * @msi_overtaken_late: of those, acknowledged more than %FLOW_LATE_US after the answer
  * @held: had to wait for earlier writes to be acknowledged
  * @reads_early: reads of memory answered before their turn, to open a circle
  * @errors: the target's client answered with an error, or vanished
@@ -58,6 +61,8 @@ struct window_counters {
 	uint64_t message_reads;
 	uint64_t msi_writes;
 	uint64_t msi_reads;
+	uint64_t msi_overtaken;
+	uint64_t msi_overtaken_late;
 	uint64_t held;
 	uint64_t reads_early;
 	uint64_t errors;

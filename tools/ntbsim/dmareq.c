@@ -73,6 +73,18 @@ bool dmareq_read(struct port *target, const struct dmareq *req, uint64_t addr)
 	return send_request(target, req, addr, VFU_DMA_READ, 0);
 }
 
+void dmareq_overtake(struct port *target, const struct port *src, uint64_t now)
+{
+	struct dmareq_table *t = &target->req;
+
+	for (unsigned int i = 0; i < DMAREQ_MAX; i++) {
+		struct dmareq *req = &t->slot[i];
+
+		if (req->used && req->write && req->src == src && !req->overtaken)
+			req->overtaken = now;
+	}
+}
+
 /* Free the slot, then tell the requester; that may use the slot again. */
 static void end_request(struct dmareq_table *t, unsigned int i,
 			const void *data)

@@ -31,6 +31,8 @@ struct port;
  * @region: its region
  * @offset: its offset
  * @count: bytes
+ * @msi: an interrupt
+ * @overtaken: when a read's answer overtook it, as fault_now() has it; 0 = none has
  */
 struct dmareq {
 	bool used;
@@ -43,6 +45,8 @@ struct dmareq {
 	uint32_t region;
 	uint64_t offset;
 	uint32_t count;
+	bool msi;
+	uint64_t overtaken;
 };
 
 /**
@@ -72,6 +76,12 @@ bool dmareq_full(const struct dmareq_table *t);
 bool dmareq_write(struct port *target, const struct dmareq *req, uint64_t addr,
 		  const void *data);
 bool dmareq_read(struct port *target, const struct dmareq *req, uint64_t addr);
+
+/*
+ * Note at writes of @src that are on their way to the target's client, and were not overtaken before,
+ * that a read's answer overtakes them @now.
+ */
+void dmareq_overtake(struct port *target, const struct port *src, uint64_t now);
 
 /* An answer came. Return: 0, or -EPROTO if it answers nothing. */
 int dmareq_reply(struct port *target, const struct vfu_hdr *hdr,

@@ -14,7 +14,7 @@ static_assert((int)FAULT_KINDS == NUM_FAULTS, "counters");
 
 const char * const fault_names[FAULT_KINDS] = {
 	"bell_drop", "bell_delay", "bell_dup", "bell_reorder",
-	"spad_lost", "spad_corrupt", "msi_lost", "freeze", "flap",
+	"spad_lost", "spad_corrupt", "msi_lost", "msi_late", "freeze", "flap",
 };
 
 /* splitmix64 */
@@ -136,6 +136,8 @@ void fault_purge(struct fault *fault)
 	fault->port->cnt.doorbells_dropped += fault->nbells;
 	fault->nbells = 0;
 	timer_stop(&fault->bells);
+	fault->late_until = 0;
+	timer_stop(&fault->late);
 }
 
 /* --- scratchpads ---------------------------------------------------------------- */
@@ -166,6 +168,31 @@ bool fault_spad(struct fault *fault, unsigned int i, uint32_t *v)
 bool fault_message(struct fault *fault)
 {
 	return happens(fault, FAULT_MSI_LOST);
+}
+
+static void on_late(void *arg)
+{
+	struct fault *fault = arg;
+
+	flow_go_on(fault->port);
+}
+
+bool fault_message_late(struct fault *fault)
+{
+	uint64_t us;
+
+	if (fault->late_until) {
+		if (fault_now() < fault->late_until)
+			return true;
+		fault->late_until = 0;
+		return false;
+	}
+	if (!happens(fault, FAULT_MSI_LATE))
+		return false;
+	us = up_to(fault, FAULT_MSI_LATE, fault->plan.msi_us);
+	fault->late_until = fault_now() + us;
+	timer_set(&fault->late, us);
+	return true;
 }
 
 /* --- freezes -------------------------------------------------------------------- */
@@ -230,11 +257,13 @@ void fault_init(struct fault *fault, struct port *port)
 	memset(fault, 0, sizeof(*fault));
 	fault->port = port;
 	timer_init(&fault->bells, port->loop, on_bells, fault);
+	timer_init(&fault->late, port->loop, on_late, fault);
 	timer_init(&fault->freeze, port->loop, on_freeze, fault);
 }
 
 void fault_exit(struct fault *fault)
 {
 	timer_exit(&fault->bells);
+	timer_exit(&fault->late);
 	timer_exit(&fault->freeze);
 }

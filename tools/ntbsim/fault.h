@@ -3,8 +3,9 @@
  * Faults, injected on purpose: what an NTB, or the host behind it, may do to what a guest sends.
  *
  * Each port has a plan for its own guest's output. A doorbell or a scratchpad write asks the plan when it takes
- * effect, from flow_exec.c, as does an interrupt message that a guest or its device writes. Bells may be late, since hardware has them on other ways than memory; they are never
- * early. Writes may be lost or spoilt, but no two writes of one requester ever change places.
+ * effect, from flow_exec.c, as does an interrupt message that a guest or its device writes. Bells may be late, since
+ * hardware has them on other ways than memory; they are never early. Writes may be lost or spoilt, but no two writes
+ * of one requester ever change places: what is sent behind a late message waits with it.
  *
  * Chance is a generator of our own with a stream for each port and kind of fault, so the n-th bell of a port meets the
  * same fate in each run with the same seed, whatever else goes on. All that was done is counted.
@@ -26,6 +27,7 @@ enum fault_kind {
 	FAULT_SPAD_LOST,	/* a scratchpad write near a change of the link is lost */
 	FAULT_SPAD_CORRUPT,	/* one bit of a scratchpad write is wrong */
 	FAULT_MSI_LOST,		/* an interrupt message is lost */
+	FAULT_MSI_LATE,		/* it is late, and with it all that comes behind it */
 	FAULT_FREEZE,		/* all that the guest sends is held for a while */
 	FAULT_FLAP,		/* the link goes down and comes back; see flap.h */
 	FAULT_KINDS
@@ -43,6 +45,7 @@ struct port;
  * @bell_us: the longest that a bell is late
  * @lost_us: how near a change of the link a write must be to be lost
  * @corrupt_words: the scratchpads whose writes may be spoilt, one bit each
+ * @msi_us: the longest that an interrupt message is late
  * @freeze_every_us: the mean time from one freeze to the next; 0 for none
  * @freeze_us: how long one lasts
  */
@@ -52,6 +55,7 @@ struct fault_plan {
 	uint64_t bell_us;
 	uint64_t lost_us;
 	uint32_t corrupt_words;
+	uint64_t msi_us;
 	uint64_t freeze_every_us;
 	uint64_t freeze_us;
 };
@@ -76,6 +80,8 @@ struct fault_bell {
  * @bell: late bells, in no order
  * @nbells: how many
  * @bells: rings them
+ * @late: lets a late message go
+ * @late_until: until when the message whose turn it is waits; 0 for none
  * @freeze: begins and ends freezes
  * @frozen: by the plan
  */
@@ -86,6 +92,8 @@ struct fault {
 	struct fault_bell bell[FAULT_BELLS];
 	unsigned int nbells;
 	struct timer bells;
+	struct timer late;
+	uint64_t late_until;
 	struct timer freeze;
 	bool frozen;
 };
@@ -96,7 +104,7 @@ void fault_exit(struct fault *fault);
 /* Another plan from now on. Bells that are late already still ring. */
 void fault_set_plan(struct fault *fault, const struct fault_plan *plan);
 
-/* The port was reset: late bells are lost. */
+/* The port was reset: late bells are lost, and nothing waits. */
 void fault_purge(struct fault *fault);
 
 /* A doorbell takes effect. Return: true if it does not, or not now. */
@@ -116,6 +124,12 @@ bool fault_spad(struct fault *fault, unsigned int i, uint32_t *v);
 
 /* An interrupt message of this guest or its devices takes effect. Return: true if it is lost. */
 bool fault_message(struct fault *fault);
+
+/*
+ * Its turn has come: does it wait? Asked again until it does not; a message that waits for another reason
+ * must not ask.
+ */
+bool fault_message_late(struct fault *fault);
 
 /* Next number of a generator. Any seed will do. */
 uint64_t fault_random(uint64_t *state);

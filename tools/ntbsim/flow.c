@@ -291,11 +291,16 @@ uint32_t flow_spad_read(struct port *src, unsigned int i)
 	return v;
 }
 
+void flow_go_on(struct port *src)
+{
+	run(src);
+	puppet_kick(src->puppet);
+}
+
 void flow_freeze(struct port *src, bool on)
 {
 	src->out.frozen = on;
-	run(src);
-	puppet_kick(src->puppet);
+	flow_go_on(src);
 }
 
 void flow_purge(struct port *src)
@@ -329,11 +334,35 @@ void flow_purge(struct port *src)
 
 void flow_write_done(struct port *src, const struct dmareq *req, bool ok)
 {
+	struct window_counters *wc = &src->cnt.win[req->win];
+
 	if (!ok)
-		src->cnt.win[req->win].errors++;
+		wc->errors++;
+	if (req->msi && req->overtaken) {
+		wc->msi_overtaken++;
+		if (fault_now() - req->overtaken > FLOW_LATE_US)
+			wc->msi_overtaken_late++;
+	}
 	src->out.inflight--;
-	run(src);
-	puppet_kick(src->puppet);
+	flow_go_on(src);
+}
+
+/* @src gets the answer of a device read: what its peer wrote before should have come first. */
+static void overtake(struct port *src)
+{
+	struct flow *f = &src->peer->out;
+	uint64_t now;
+
+	if (!f->inflight && !f->n)
+		return;
+	now = fault_now();
+	dmareq_overtake(src, src->peer, now);
+	for (size_t i = 0; i < f->n; i++) {
+		struct flow_op *op = op_at(f, i);
+
+		if (op->type == FLOW_WRITE && !op->overtaken)
+			op->overtaken = now;
+	}
 }
 
 void flow_read_done(struct port *src, const struct dmareq *req,
@@ -343,8 +372,10 @@ void flow_read_done(struct port *src, const struct dmareq *req,
 		src->cnt.win[req->win].errors++;
 	src->out.waits--;
 	/* Not to a client that came after the one that asked. */
-	if (src->epoch == req->epoch)
+	if (src->epoch == req->epoch) {
 		port_answer_read(src, req->msg_id, req->region, req->offset,
 				 data, req->count);
+		overtake(src);
+	}
 	run(src);
 }

@@ -16,7 +16,8 @@
  * each other, reads of memory give way: they are answered at once, with what held writes would put there laid over
  * what is there, and counted.
  * A read's answer does not wait for writes of the other direction: the guest that could acknowledge those is the
- * one that stands still.
+ * one that stands still. A bus has the answer behind them; so it is counted which interrupts were overtaken, and how
+ * many of them came late.
  *
  * flow.c keeps the order, flow_exec.c has the effects.
  */
@@ -29,6 +30,12 @@
 
 /* Memory that held operations of one port may take, in bytes. */
 #define FLOW_CAP	(256u * 1024u * 1024u)
+
+/*
+ * An interrupt that is acknowledged so long after an answer that overtook it is late. That is how long Linux waits
+ * on x86 for what is under way to a CPU that goes offline, once it has masked the source and read back.
+ */
+#define FLOW_LATE_US	1000
 
 struct dmareq;
 struct flow_op;
@@ -77,6 +84,9 @@ uint32_t flow_spad_read(struct port *src, unsigned int i);
 
 /* Hold all that @src sends from now on, or let it go. */
 void flow_freeze(struct port *src, bool on);
+
+/* What is held may go as far as it can. */
+void flow_go_on(struct port *src);
 
 /* A doorbell arrives, late or not. */
 void flow_ring(struct port *src, unsigned int bit);

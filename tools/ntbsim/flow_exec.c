@@ -42,6 +42,8 @@ static bool exec_write(struct port *src, const struct flow_op *op)
 		.win = op->win,
 		.src = src,
 		.count = op->len,
+		.msi = r.kind == ROUTE_MSI,
+		.overtaken = op->overtaken,
 	};
 
 	switch (r.kind) {
@@ -53,10 +55,12 @@ static bool exec_write(struct port *src, const struct flow_op *op)
 		break;
 	case ROUTE_MESSAGE:
 	case ROUTE_MSI:
-		if (r.kind == ROUTE_MSI && fault_message(&src->fault))
-			return true;
 		if (dmareq_full(&src->peer->req))
 			return false;
+		if (r.kind == ROUTE_MSI && fault_message_late(&src->fault))
+			return false;
+		if (r.kind == ROUTE_MSI && fault_message(&src->fault))
+			return true;
 		if (!dmareq_write(src->peer, &req, r.addr, flow_op_data(op))) {
 			wc->errors++;
 			return true;

@@ -27,6 +27,7 @@ enum flow_type {
  * @msg_id: names a read
  * @len: bytes
  * @off: offset in the window's BAR; the mask of a scratchpad write
+ * @overtaken: as in struct dmareq
  * @small: up to 8 bytes of data
  * @large: more
  */
@@ -37,6 +38,7 @@ struct flow_op {
 	uint16_t msg_id;
 	uint32_t len;
 	uint64_t off;
+	uint64_t overtaken;
 	union {
 		uint8_t small[8];
 		void *large;

@@ -151,6 +151,31 @@ static void test_many_late(void **state)
 	bench_free(b);
 }
 
+/* A late message keeps its place: what is sent behind it waits too. */
+static void test_late_message(void **state)
+{
+	struct fault_plan plan = plan_of(FAULT_MSI_LATE, 1);
+	struct bench *b = bench_pair();
+
+	(void)state;
+	plan.msi_us = 60000000;
+	fault_set_plan(&fake_port(A)->fault, &plan);
+	fake_write32(A, 4, 0xfee00000, 0x33);
+	no_faults(b);
+	fake_write32(A, 2, 0, 8);
+	ring(A, 3);
+	assert_null(fake_request(B));
+	assert_int_equal(fake_port(A)->out.n, 3);
+	assert_int_equal(count(b, FAULT_MSI_LATE), 1);
+	fake_port(A)->fault.late_until = fault_now();
+	timer_set(&fake_port(A)->fault.late, 1);
+	next_timer(b);
+	fake_answer_write(B, &fake_expect_dma(B, VFU_DMA_WRITE, 0xfee00000, 4)->hdr, 0);
+	assert_int_equal(B->ram[0x200000], 8);
+	assert_int_equal(status(B), 1 << 3);
+	bench_free(b);
+}
+
 static void flap_once(struct bench *b, bool up)
 {
 	b->s->link[0].allowed = up;
@@ -455,6 +480,7 @@ int main(void)
 		cmocka_unit_test(test_dup),
 		cmocka_unit_test(test_reorder),
 		cmocka_unit_test(test_many_late),
+		cmocka_unit_test(test_late_message),
 		cmocka_unit_test(test_lost),
 		cmocka_unit_test(test_corrupt),
 		cmocka_unit_test(test_freeze),

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define A (&b->f[0])
 #define B (&b->f[1])
@@ -171,6 +172,47 @@ static void test_device_read_is_ordered(void **state)
 	fake_read_start(A, 4, DEV + 8, 4);
 	m = fake_expect_dma(B, VFU_DMA_WRITE, DEV, 4);
 	m = fake_expect_dma(B, VFU_DMA_READ, DEV + 8, 4);
+	bench_free(b);
+}
+
+/* An answer does not wait for interrupts that came before it, sent or held; each is counted once. */
+static void test_overtaken_interrupts(void **state)
+{
+	const struct window_counters *wc;
+	struct bench *b = bench_pair();
+	struct vfu_hdr msi, held, read;
+	struct msg *m;
+	uint32_t v = 9;
+
+	(void)state;
+	wc = &fake_cnt(B)->win[1];
+	fake_read_start(A, 4, DEV, 4);
+	m = fake_expect_dma(B, VFU_DMA_READ, DEV, 4);
+	read = m->hdr;
+	fake_write32(B, 4, 0xfee00000, 0x33);
+	m = fake_expect_dma(A, VFU_DMA_WRITE, 0xfee00000, 4);
+	msi = m->hdr;
+	fake_write32(B, 2, 0, 0x11);
+	fake_write32(B, 4, 0xfee00000, 0x34);
+	fake_answer_read(B, &read, DEV, &v, 4);
+	assert_non_null(fake_recv(A));
+	/* Behind the answer: not overtaken. */
+	fake_write32(B, 4, 0xfee00000, 0x35);
+	assert_int_equal(wc->msi_overtaken, 0);
+	usleep(2 * FLOW_LATE_US);
+	fake_answer_write(A, &msi, 0);
+	assert_int_equal(wc->msi_overtaken, 1);
+	assert_int_equal(wc->msi_overtaken_late, 1);
+	m = fake_expect_dma(A, VFU_DMA_WRITE, 0xfee00000, 4);
+	held = m->hdr;
+	m = fake_expect_dma(A, VFU_DMA_WRITE, 0xfee00000, 4);
+	msi = m->hdr;
+	fake_answer_write(A, &held, 0);
+	assert_int_equal(wc->msi_overtaken, 2);
+	assert_int_equal(wc->msi_overtaken_late, 2);
+	fake_answer_write(A, &msi, 0);
+	assert_int_equal(wc->msi_overtaken, 2);
+	assert_int_equal(wc->msi_writes, 3);
 	bench_free(b);
 }
 
@@ -398,6 +440,7 @@ int main(void)
 		cmocka_unit_test(test_memory_read_is_ordered),
 		cmocka_unit_test(test_memory_read_gives_way),
 		cmocka_unit_test(test_device_read_is_ordered),
+		cmocka_unit_test(test_overtaken_interrupts),
 		cmocka_unit_test(test_closed_while_held),
 		cmocka_unit_test(test_target_vanishes),
 		cmocka_unit_test(test_requester_vanishes),
