@@ -144,6 +144,7 @@ static int borrow_expose(struct borrower_lease *lease)
 	int err = -ENOLINK;
 
 	mutex_lock(&lease->lock);
+	lease->memory.maps = lease->irq.ops->messages ? BORROWER_MAPS : BORROWER_MAP_MSI;
 	if (!lease->dead)
 		err = lease->dma->expose(&lease->memory, lease->link, lease->ntb, &lease->dev);
 	mutex_unlock(&lease->lock);

@@ -30,10 +30,10 @@ static void debugfs_show_bars(struct seq_file *m, const struct borrower_grant *g
 
 static void debugfs_show_maps(struct seq_file *m, const struct borrower_memory *mem)
 {
-	int i;
+	unsigned int i;
 
-	for (i = 0; i < BORROWER_MAPS; i++)
-		seq_printf(m, "  map%d: cpu_phys %#llx size %#llx device_addr %#llx window %u %s\n",
+	for (i = 0; i < mem->maps; i++)
+		seq_printf(m, "  map%u: cpu_phys %#llx size %#llx device_addr %#llx window %u %s\n",
 			   i, mem->exposed[i].bus_addr, mem->exposed[i].size,
 			   mem->device_addr[i], mem->exposed[i].window,
 			   mem->exposed[i].open ? "open" : "closed");

@@ -37,7 +37,7 @@ static int dma_iommu_expose(struct borrower_memory *mem, struct devlend_link *li
 	slice->bus_addr = mem->io.io_base;
 	slice->size = mem->io.size;
 	borrower_memory_set_msi(mem);
-	return devlend_expose(link, mem->exposed, BORROWER_MAPS, DEVLEND_APART_NO);
+	return devlend_expose(link, mem->exposed, mem->maps, DEVLEND_APART_NO);
 }
 
 static void dma_iommu_release(struct borrower_memory *mem)

@@ -178,6 +178,8 @@ static int irq_fall_back(struct borrower_lease *lease)
 		goto unlock;
 	dev_warn(&lease->dev, "falls back to interrupt mode %s\n", next->name);
 	WRITE_ONCE(lease->irq.ops, next);
+	if (!next->messages)
+		borrower_memory_close_msi(&lease->memory, lease->link);
 	err = borrower_irq_create(lease);
 unlock:
 	mutex_unlock(&lease->lock);

@@ -21,6 +21,7 @@ enum borrower_irq_mode {
 /**
  * struct borrower_irq_ops - one way for interrupts of a lent device to arrive
  * @name: value of the irq_mode attributes
+ * @messages: the lent device writes into this host's interrupt range, which is exposed for it
  * @unusable: why it cannot work for a lease, whose NTB function, link and offer are known; NULL
  *	where it can. Called before anything is asked of the lender, with the lease's lock held
  * @create: make &borrower_irq.domain for the bridge. Called with the windows attached, the lease's
@@ -33,6 +34,7 @@ enum borrower_irq_mode {
  */
 struct borrower_irq_ops {
 	const char *name;
+	bool messages;
 	const char *(*unusable)(const struct borrower_lease *lease);
 	int (*create)(struct borrower_lease *lease);
 	int (*prove)(struct borrower_lease *lease);

@@ -146,6 +146,7 @@ static void irq_message_destroy(struct borrower_lease *lease)
 
 const struct borrower_irq_ops borrower_irq_direct = {
 	.name = "direct",
+	.messages = true,
 	.unusable = irq_direct_unusable,
 	.create = irq_message_create,
 	.prove = irq_message_prove,
@@ -154,6 +155,7 @@ const struct borrower_irq_ops borrower_irq_direct = {
 
 const struct borrower_irq_ops borrower_irq_vectors = {
 	.name = "vectors",
+	.messages = true,
 	.unusable = irq_vectors_unusable,
 	.create = irq_message_create,
 	.prove = irq_message_prove,

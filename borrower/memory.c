@@ -9,7 +9,8 @@
  * nowhere, or a driver no memory, so it is refused here, before the lender is told of any memory
  * and long before a driver is bound.
  *
- * The interrupt range is exposed like memory: a device's MSI is a write to it.
+ * The interrupt range is exposed like memory: a device's MSI is a write to it. Where the lender's
+ * CPU takes the device's interrupts it is not.
  *
  * Called by borrow.c and the DMA modes in the lease's worker. Owns the list of exposed regions,
  * which the core opened and closes; the lease's lock protects it, since a lost link closes it from
@@ -116,7 +117,7 @@ static void memory_explain(const struct borrower_memory *mem, bool may_bounce, s
 
 /**
  * borrower_memory_expose_ram() - open inbound windows onto RAM and the interrupt range
- * @mem: surveyed
+ * @mem: surveyed; @maps says whether the range is wanted
  * @link: through whose windows
  * @ntb: the NTB function; asked where this host's bounce buffers lie
  * @log: device to log for
@@ -132,16 +133,29 @@ int borrower_memory_expose_ram(struct borrower_memory *mem, struct devlend_link 
 	int err;
 
 	memory_set_reach(mem, mem->ram_end);
-	if (may_bounce && devlend_exposable(link, mem->exposed, BORROWER_MAPS) == -ENOSPC)
+	if (may_bounce && devlend_exposable(link, mem->exposed, mem->maps) == -ENOSPC)
 		memory_set_reach(mem, borrower_memory_low_end(mem));
 	/* each lease exposes the same, so none can be kept apart */
-	err = devlend_expose(link, mem->exposed, BORROWER_MAPS, DEVLEND_APART_NO);
+	err = devlend_expose(link, mem->exposed, mem->maps, DEVLEND_APART_NO);
 	if (err == -ENOSPC)
 		memory_explain(mem, may_bounce, log);
 	if (!err && mem->reach < mem->ram_end)
 		dev_info(log, "RAM from 4 GiB on (to %#llx) is not covered by a window and will be bounced; larger NTB windows would be faster\n",
 			 mem->ram_end);
 	return err;
+}
+
+/**
+ * borrower_memory_close_msi() - the device's interrupts do not come as messages after all
+ * @mem: exposed, with the interrupt range or without
+ * @link: the same as then
+ *
+ * The lender keeps its map of the range, which leads nowhere then, unless another lease has it
+ * open. Context: process, sleeps; the lease's lock is held.
+ */
+void borrower_memory_close_msi(struct borrower_memory *mem, struct devlend_link *link)
+{
+	devlend_unexpose(link, &mem->exposed[BORROWER_MAP_MSI], 1);
 }
 
 /**
@@ -177,15 +191,16 @@ int borrower_memory_attach(struct borrower_memory *mem, struct devlend_link *lin
 						 DEVLEND_PROT_WRITE };
 	struct devlend_wire_attach *msg;
 	struct devlend_call call = { .op = DEVLEND_OP_ATTACH, .handle = grant->handle };
-	size_t len = struct_size(msg, map, BORROWER_MAPS);
+	size_t len = struct_size(msg, map, mem->maps);
 	const char *why = "length";
-	int i, err;
+	unsigned int i;
+	int err;
 
 	msg = kzalloc(len, GFP_KERNEL);
 	if (!msg)
 		return -ENOMEM;
-	msg->count = cpu_to_le32(BORROWER_MAPS);
-	for (i = 0; i < BORROWER_MAPS; i++) {
+	msg->count = cpu_to_le32(mem->maps);
+	for (i = 0; i < mem->maps; i++) {
 		msg->map[i].offset = cpu_to_le64(mem->exposed[i].offset);
 		msg->map[i].length = cpu_to_le64(mem->exposed[i].size);
 		msg->map[i].kind = cpu_to_le16(kind[i]);
@@ -201,10 +216,10 @@ int borrower_memory_attach(struct borrower_memory *mem, struct devlend_link *lin
 		goto out;
 
 	err = -EPROTO;
-	if (call.reply_len != len || le32_to_cpu(msg->count) != BORROWER_MAPS)
+	if (call.reply_len != len || le32_to_cpu(msg->count) != mem->maps)
 		goto refuse;
 	mem->dma_bits = le32_to_cpu(msg->dma_bits);
-	for (i = 0; i < BORROWER_MAPS; i++)
+	for (i = 0; i < mem->maps; i++)
 		mem->device_addr[i] = le64_to_cpu(msg->map[i].device_addr);
 	if (!borrower_memory_addrs_valid(mem, grant, &why))
 		goto refuse;

@@ -18,7 +18,10 @@ struct device;
 /* More separate pieces of RAM than this are refused; big machines have about twenty. */
 #define BORROWER_RAM_RANGES	64
 
-/* entries of the map list, in the order in which they are sent */
+/*
+ * Entries of the map list, in the order in which they are sent. The interrupt range is the last,
+ * and left out where the lender's CPU takes the device's interrupts.
+ */
 enum borrower_map {
 	BORROWER_MAP_RAM,
 	BORROWER_MAP_MSI,
@@ -41,6 +44,7 @@ struct borrower_range {
  * @ranges: entries of @ram
  * @ram_end: first CPU physical address beyond all RAM
  * @reach: CPU physical addresses [0, @reach) are exposed; the end of a piece of RAM
+ * @maps: entries of the map list
  * @device_addr: address by which the device knows the first byte of each map entry
  * @dma_bits: address bits that the lender's path carries
  * @exposed: what the core opened, indexed like @device_addr; locked by the lease's lock
@@ -53,6 +57,7 @@ struct borrower_memory {
 	unsigned int ranges;
 	u64 ram_end;
 	u64 reach;
+	unsigned int maps;
 	u64 device_addr[BORROWER_MAPS];
 	unsigned int dma_bits;
 	struct devlend_exposed exposed[BORROWER_MAPS];
@@ -63,6 +68,7 @@ int borrower_memory_survey(struct borrower_memory *mem);
 int borrower_memory_expose_ram(struct borrower_memory *mem, struct devlend_link *link,
 			       struct device *ntb, struct device *log);
 void borrower_memory_set_msi(struct borrower_memory *mem);
+void borrower_memory_close_msi(struct borrower_memory *mem, struct devlend_link *link);
 void borrower_memory_unexpose(struct borrower_memory *mem, struct devlend_link *link);
 int borrower_memory_attach(struct borrower_memory *mem, struct devlend_link *link,
 			   const struct borrower_grant *grant, struct device *log);

@@ -45,12 +45,12 @@ static bool translate_hits_bar(u64 start, u64 last, const struct borrower_grant 
 bool borrower_memory_addrs_valid(const struct borrower_memory *mem,
 				 const struct borrower_grant *grant, const char **why)
 {
-	int i;
+	unsigned int i;
 
 	*why = "address width";
 	if (!mem->dma_bits || mem->dma_bits > 64)
 		return false;
-	for (i = 0; i < BORROWER_MAPS; i++) {
+	for (i = 0; i < mem->maps; i++) {
 		u64 start = mem->device_addr[i];
 		u64 last;
 

@@ -20,6 +20,7 @@ DRIVER = "/sys/bus/pci/drivers/devlend_lender"
 BUS = "/sys/bus/devlend/devices"
 NVME = "1b36:0010"
 MODULES = NTB_MODULES + ("nvme", "ext4", "devlend_core", "devlend_lender", "devlend_borrower")
+INTERRUPT_RANGE = 0xfee00000	# where a host takes messages
 BEAT_TIMEOUT_MS = 20000		# guests under emulation, on busy cores, stall for seconds
 
 # what the kernel says of a drive that went away: its driver that it lost it, and readers that reads failed
@@ -216,6 +217,13 @@ def take_down(pair, bdf):
     reclaim(pair.lender, bdf)
     if driver_of(pair.lender, bdf) != "nvme":
         raise StepFailed(f"{bdf} is with {driver_of(pair.lender, bdf)} after reclaim")
+
+
+def open_to_lender(pair):
+    """How far the borrower's memory window is open, as the hardware has it; it begins at address 0."""
+    port = next(port for port in pair.ntbsim.status()["ports"] if port["name"] == "b")
+    assert [window["xbase"] for window in port["windows"] if window["inbound_open"]] == [0]
+    return sum(window["inbound_open"] for window in port["windows"])
 
 
 @contextlib.contextmanager

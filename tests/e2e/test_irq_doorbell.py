@@ -64,6 +64,19 @@ def test_a_drive_by_msix(pair, drive):
     assert "timeout" not in guest.text("dmesg | grep 'nvme nvme' || true")
 
 
+def test_interrupt_range_is_closed(pair):
+    """No message is wanted, so none can be sent: the range is open while a lease of mode direct needs it, and no longer."""
+    bdf = lending.lent_drive(pair)
+    opened = {}
+    for mode in ("direct", "doorbell"):
+        lending.set_irq_mode(pair.borrower, lending.wait_offer(pair.borrower, bdf), mode)
+        lease = lending.borrow(pair.borrower, lending.wait_offer(pair.borrower, bdf))
+        opened[mode] = lending.open_to_lender(pair)
+        lending.give_back(pair.borrower, lease)
+    assert opened["direct"] > lending.INTERRUPT_RANGE >= opened["doorbell"] > 0
+    lending.take_down(pair, bdf)
+
+
 def test_data_by_doorbell(pair, drive):
     """What is written is read back equal, after a reset by the borrower too."""
     for _ in range(2):

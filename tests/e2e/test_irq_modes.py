@@ -63,6 +63,8 @@ def test_lost_message_falls_back(pair, offer):
     lease = lending.borrow(borrower, name)
     assert borrower.read(f"{lending.BUS}/{lease}/irq_mode") == "doorbell"
     assert borrower.dmesg().count("falls back to interrupt mode doorbell") == 1
+    # what was opened for the way that failed is closed again
+    assert 0 < lending.open_to_lender(pair) <= lending.INTERRUPT_RANGE
     borrower.modprobe("rig_edu")
     folder = f"/sys/bus/pci/devices/{lending.shadow_of(borrower, lease)}"
     # messages are lost all the time: the device's own would not come

@@ -20,6 +20,7 @@ static struct borrower_memory *translate_memory(struct kunit *test, u64 reach)
 	mem->ram_end = SZ_4G + SZ_2G;
 	mem->reach = reach;
 	mem->dma_bits = 64;
+	mem->maps = BORROWER_MAPS;
 	mem->device_addr[BORROWER_MAP_RAM] = TRANSLATE_DEVICE;
 	mem->device_addr[BORROWER_MAP_MSI] = 0x8000000000ull;
 	mem->exposed[BORROWER_MAP_RAM].size = reach;
@@ -129,6 +130,11 @@ static void addrs_checked(struct kunit *test)
 	mem->device_addr[BORROWER_MAP_RAM] = TRANSLATE_DEVICE + 1;
 	KUNIT_EXPECT_FALSE(test, borrower_memory_addrs_valid(mem, grant, &why));
 	mem->device_addr[BORROWER_MAP_RAM] = TRANSLATE_DEVICE;
+	mem->device_addr[BORROWER_MAP_MSI] = 1;
+	KUNIT_EXPECT_FALSE(test, borrower_memory_addrs_valid(mem, grant, &why));
+	/* with the interrupt range left out there is no such address */
+	mem->maps = BORROWER_MAP_MSI;
+	KUNIT_EXPECT_TRUE(test, borrower_memory_addrs_valid(mem, grant, &why));
 	grant->bar[0].size = SZ_4K;
 	grant->bar[0].lender_bus = TRANSLATE_DEVICE + SZ_1G;
 	KUNIT_EXPECT_FALSE(test, borrower_memory_addrs_valid(mem, grant, &why));
