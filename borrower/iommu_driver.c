@@ -14,8 +14,8 @@
  * direct mode: it is done before there are shadows, when the module is loaded.
  *
  * The policy is the host's for the NTB function. Strict: what is unmapped is closed when the unmap
- * returns. Lazy: when the kernel's flush queue is flushed, which is IOMMU_QUEUE_TIME later at most. A
- * shadow has one domain, that of its driver's DMA. A second, which pass-through would want, is
+ * returns. Lazy: when the kernel's flush queue is flushed, which is IOMMU_QUEUE_TIME later at most.
+ * A shadow has one domain, that of its driver's DMA. A second, which pass-through would want, is
  * refused.
  *
  * Called by the IOMMU core: probe and domains under its locks, in process context; map and unmap in
@@ -40,7 +40,7 @@
 #define IOMMU_NAME	"devlend"
 /* bit of &borrower_io_slice.attached */
 #define IOMMU_ATTACHED	0
-/* ms, dma-iommu's IOVA_DEFAULT_FQ_TIMEOUT: after this time a flush queue is flushed, if not earlier */
+/* ms, dma-iommu's IOVA_DEFAULT_FQ_TIMEOUT: a flush queue is flushed after this time, or earlier */
 #define IOMMU_QUEUE_TIME	10
 
 /**
