@@ -9,7 +9,7 @@ compared with what was measured minutes before at most:
     borrowed    lent and borrowed: the borrow's phases, fio, the bare loop through the NTB
     nvmeof      returned; exported by nvmet over ntb_netdev, across that NTB: fio
 
-Before that, in a boot of its own, what it costs to map memory, in instructions.
+Before that, in boots of their own: what it costs to map memory, in instructions, and the modes of a lease under load.
 
 The report goes to build/bench. No figure passes or fails anything; what does not work does. By the environment:
 DEVLEND_BENCH_SECONDS for each load, DEVLEND_BENCH_ROUNDS, DEVLEND_BENCH_MINUTES, after which no round begins that would
@@ -36,11 +36,13 @@ import goals  # noqa: E402
 import lending  # noqa: E402
 import load  # noqa: E402
 import maps  # noqa: E402
+import modes  # noqa: E402
 import nvmeof  # noqa: E402
 import phases  # noqa: E402
 import plots  # noqa: E402
 import report  # noqa: E402
 from cost import host_busy  # noqa: E402
+from modes import DRIVE  # noqa: E402
 from rig import Nvme, Pair, paths  # noqa: E402
 from rig.process import clean_up_on_signals  # noqa: E402
 
@@ -49,8 +51,6 @@ START = time.monotonic()
 # The first window holds the drive's registers, or the frames of ntb_transport, which must be allocated aligned to its
 # size; the second reaches the peer's memory.
 WINDOWS = ({"bar": 2, "size": "2M", "fast": False}, {"bar": 4, "size": "4G", "fast": False})
-# No shadow doorbells: real drives have none, and this one would read them through the NTB for each command.
-DRIVE = {"serial": "BENCH001", "size": 64 << 20, "options": "dbcs=off"}
 
 
 def say(text):
@@ -189,15 +189,17 @@ def main():
     minutes = float(os.environ.get("DEVLEND_BENCH_MINUTES", "14"))
     say("instructions of maps and unmaps")
     mapped, complaints = maps.measure()
+    say("modes of a lease")
+    loaded, more = modes.measure(seconds, say)
     say("booting two guests")
     with tempfile.TemporaryDirectory(prefix="devlend-bench-") as run_dir:
         pair = Pair(Path(run_dir), **lending.options(devices=[Nvme(**DRIVE)], windows=WINDOWS, core=None))
         with pair:
             lending.fill(pair.lender.devices[0])
             made = measure(pair, seconds, rounds, minutes)
-            found = complaints + pair.check()
+            found = complaints + more + pair.check()
             result = {"about": about(pair, seconds, rounds), "rounds": [one.figures for one in made],
-                      "calls": made[-1].calls, "maps": mapped}
+                      "calls": made[-1].calls, "maps": mapped, "modes": loaded}
     result["goals"] = goals.judge(result["rounds"], mapped)
     write(result, [one.latencies for one in made])
     print("\n" + (OUT / "report.txt").read_text())

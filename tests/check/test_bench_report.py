@@ -87,11 +87,16 @@ MAPS = {group_type: {"local": {"page": [[100, 50]] * 3, "sg": [[20, 10]]},
         for group_type in goals.MAP_GOALS}
 
 
+MODES = [{"dma": dma, "irq": irq, "figures": loaded(3000, iops, vcpu)["iops"], "start": spent(0.6),
+          "idle": IDLE}
+         for dma, irq, iops, vcpu in (("direct", "direct", 4000, 0.7), ("IOMMU, strict", "doorbell", 2000, 0.8))]
+
+
 def result(*rounds):
     rounds = list(rounds) or [one_round()]
     about = {"date": "today", "source": "devlend", "kernel": "6.12", "qemu": "QEMU", "cores": 2, "cpu": "a CPU",
              "drive": "nvme", "windows": "2M and 4G", "seconds": 5, "wanted_rounds": 3}
-    return {"about": about, "rounds": rounds, "goals": goals.judge(rounds, MAPS), "maps": MAPS,
+    return {"about": about, "rounds": rounds, "goals": goals.judge(rounds, MAPS), "maps": MAPS, "modes": MODES,
             "calls": {"ios": 500, "seconds": 1, "functions": {"beat_tick": 2}}}
 
 
@@ -183,6 +188,7 @@ def test_text_is_complete():
     assert "2 rounds of 3: there was no time for more" in text
     for name in [*report.NAMES.values(), *report.BARE.values(), "beat_tick  2"]:
         assert name in text
+    assert re.search("IOMMU, strict; doorbell +0.500 +2.00 +2.00 ", text)
     row = re.search("IOMMU, strict: a list of 16, each page +(.*)", text)[1]
     assert re.split("  +", row) == ["20.0", "20.0", "1.00 (1.00 to 1.00)", "10.0", "11.5", "1.15 (1.15 to 1.15)"]
     assert "settle nothing" not in report.text(result(one_round() | {"others_share": 0.05}))
