@@ -157,8 +157,8 @@ void borrower_irq_destroy(struct borrower_lease *lease)
 	lease->irq.created = false;
 }
 
-/* Give up the mode in force for the next one that can work. */
-static int irq_fall_back(struct borrower_lease *lease)
+/* Give up the mode in force, because of @cause, for the next one that can work. */
+static int irq_fall_back(struct borrower_lease *lease, int cause)
 {
 	const struct borrower_irq_ops *next;
 	enum borrower_irq_mode mode;
@@ -170,7 +170,7 @@ static int irq_fall_back(struct borrower_lease *lease)
 		goto unlock;
 	for (mode = BORROWER_IRQ_AUTO + 1; irq_modes[mode] != lease->irq.ops; mode++)
 		;
-	err = -EIO;
+	err = cause;
 	if (lease->irq.want != BORROWER_IRQ_AUTO || ++mode == BORROWER_IRQ_MODES)
 		goto unlock;
 	next = irq_first(lease, mode);
@@ -204,7 +204,7 @@ int borrower_irq_prove(struct borrower_lease *lease)
 		/* of a lender that is lost no way is open */
 		if (!err || READ_ONCE(lease->dead))
 			return err;
-		err = irq_fall_back(lease);
+		err = irq_fall_back(lease, err);
 		if (err)
 			return err;
 	}

@@ -28,6 +28,7 @@
  */
 #include <linux/interrupt.h>
 #include <linux/io.h>
+#include <linux/log2.h>
 #include <linux/msi.h>
 #include <linux/nospec.h>
 #include <linux/overflow.h>
@@ -210,28 +211,35 @@ static int doorbell_take_irq(struct doorbell_source *source, unsigned int irq,
 }
 
 /*
- * Messages, as many as this host can spare. Nobody moves them to another CPU, for without
- * interrupt remapping that would change what the borrower was told to write.
+ * Messages, as many as this host can spare; it finds a vector for one only when that is requested.
+ * Nobody moves them to another CPU, for without interrupt remapping that would change what the
+ * borrower was told to write.
  */
 static int doorbell_take_messages(struct lender_doorbell *db, unsigned int max)
 {
 	struct pci_dev *pdev = db->pdev;
-	int n = 0, err;
-	unsigned int i;
+	int n = 0, i, err = 0;
 
 	if (max)
 		n = pci_alloc_irq_vectors(pdev, 1, max, PCI_IRQ_MSIX | PCI_IRQ_MSI);
 	if (n <= 0)
 		return 0;
-	db->messages = n;
-	db->flags |= pdev->msix_enabled ? DEVLEND_EVENTS_MSIX : DEVLEND_EVENTS_MSI;
-	for (i = 0; i < db->messages; i++) {
+	for (i = 0; i < n; i++) {
 		err = doorbell_take_irq(&db->source[DEVLEND_EVENT_MESSAGE + i],
 					pci_irq_vector(pdev, i), doorbell_message,
 					IRQF_NOBALANCING);
 		if (err)
-			return err;
+			break;
 	}
+	if (!i) {
+		pci_free_irq_vectors(pdev);
+		return err;
+	}
+	db->flags |= pdev->msix_enabled ? DEVLEND_EVENTS_MSIX : DEVLEND_EVENTS_MSI;
+	db->messages = pdev->msix_enabled ? i : rounddown_pow_of_two(i);
+	if (err)
+		pci_warn(pdev, "%u interrupts are taken for the borrower instead of %d (%d); this host's CPUs have no more vectors\n",
+			 db->messages, n, err);
 	return 0;
 }
 
@@ -278,16 +286,14 @@ static int doorbell_take(struct lender_dev *lent, const struct lender_map *map,
 	/* messages take its place in the struct, where they are plain MSI */
 	unsigned int line = lent->pdev->irq;
 	struct lender_doorbell *db = doorbell_create(lent, map, events);
-	int err;
+	int err, no_line;
 
 	if (!db)
 		return -ENOMEM;
 	err = doorbell_take_messages(db, le32_to_cpu(events->messages));
-	if (!err)
-		err = doorbell_take_line(db, line);
-	if (!err && !db->flags)
-		err = -EOPNOTSUPP;
-	if (err) {
+	no_line = doorbell_take_line(db, line);
+	if (!db->flags) {
+		err = err ?: no_line ?: -EOPNOTSUPP;
 		doorbell_put_irqs(db);
 		iounmap(db->words);
 		kfree(db);
