@@ -11,8 +11,7 @@ from fio import fio
 from rig import Nvme, Pair
 from rig.pair import NTB_BDF
 
-# No shadow doorbells: real drives have none, and this one would read them through the NTB for each command.
-DRIVE = {"serial": "BENCH001", "size": 64 << 20, "options": "dbcs=off"}
+DRIVE = {"serial": "BENCH001", "size": 64 << 20}
 # options of the pair -> (DMA, as the report says; the lease's dma_mode; irq_mode; type of the NTB's IOMMU group)
 HOSTS = (
     ({}, (("direct", "direct", "direct", None), ("direct", "direct", "doorbell", None))),

@@ -5,8 +5,9 @@ import pytest
 
 import lending
 from fio import fio, ios
+from rig import Nvme
 
-PAIR = lending.options(borrower_smp=2)
+PAIR = lending.options(devices=[Nvme(shadow_doorbells=True)], borrower_smp=2)
 BEAT_WORD = 2
 IOS = 10000
 # what a borrow and the first probe may cost, see Documentation/testing.rst

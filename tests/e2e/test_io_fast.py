@@ -6,8 +6,9 @@ import pytest
 
 import lending
 from fio import fio
+from rig import Nvme
 
-PAIR = lending.options(borrower_smp=2, fast=True)
+PAIR = lending.options(devices=[Nvme(shadow_doorbells=True)], borrower_smp=2, fast=True)
 
 
 @pytest.fixture(scope="module")

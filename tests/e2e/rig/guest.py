@@ -38,12 +38,15 @@ def ntb_device(path, name, addr):
 
 @dataclass
 class Nvme:
-    """An NVMe controller of QEMU's with one raw image as its namespace."""
+    """An NVMe controller of QEMU's with one raw image as its namespace. Shadow doorbells, which real drives have not, it
+    goes on to read in memory that was taken from it: all-ones then make it run wild, and stall the whole machine for a
+    minute, until the reset comes to its turn."""
 
     serial: str = "LENT0001"
     size: int = 64 << 20
     image: str = ""		# a path; empty: a new sparse one in the run's folder
     queues: int = 2
+    shadow_doorbells: bool = False
     options: str = ""		# more properties of the device, "name=value,..."
     id: str = ""
     own: bool = False		# the image is of our making: each pair gets a new one
@@ -58,7 +61,8 @@ class Nvme:
         # are by default a larger request is mapped piece by piece, and one that bus mastering is taken from half way is
         # never ended: the reset that follows would wait for it, with the whole machine.
         device = (f"nvme,id={ident},serial={self.serial},drive={ident}-drive,addr={addr},"
-                  f"max_ioqpairs={self.queues},msix_qsize={self.queues + 1},x-max-bounce-buffer-size={BOUNCE}")
+                  f"max_ioqpairs={self.queues},msix_qsize={self.queues + 1},x-max-bounce-buffer-size={BOUNCE},"
+                  f"dbcs={'on' if self.shadow_doorbells else 'off'}")
         if self.options:
             device += "," + self.options
         return ["-drive", f"if=none,id={ident}-drive,file={path},format=raw,cache=unsafe",
