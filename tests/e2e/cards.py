@@ -40,3 +40,10 @@ def transfer(server, client, address, data):
     got = server.pull("/tmp/got")
     wrong = [n for n, (byte, wanted) in enumerate(zip(got, data)) if byte != wanted]
     assert not wrong and len(got) == len(data), f"{len(got)} bytes of {len(data)}, wrong from {wrong[:1]} on"
+
+
+def traffic(server, client, addresses, data):
+    """Each way: a lot of it, and then bytes that are compared."""
+    iperf(server, client, addresses[0])
+    transfer(server, client, addresses[0], data)
+    transfer(client, server, addresses[1], data[::-1])

@@ -13,7 +13,7 @@ import random
 import pytest
 
 import lending
-from cards import card_of, iperf, transfer
+from cards import card_of, traffic
 from rig import WithDrives
 from rig.guest import BOUNCE
 from rig.pair import NTB_MODULES
@@ -23,6 +23,7 @@ MODERN = f"disable-legacy=on,iommu_platform=on,{MAPS}"
 SIZE = 8 << 20
 BYTES = 16 << 10
 CMB = 2 << 20
+ADDRESSES = ("10.9.0.1", "10.9.0.2")	# the lender's and the borrower's
 OWN_CARD = "0000:00:0d.0"
 # Behind ports of their own, as cards are: what has no reset of its own is then reset by its bus.
 PORTS = [f"pcie-root-port,id=port{n},chassis={n},addr={6 + n:x}" for n in (1, 2, 3)]
@@ -171,17 +172,15 @@ def selftest(guest, bdf):
 @pytest.mark.parametrize("bdf", [NET, IGB, OTHER_FUNCTION], ids=["virtio-net", "igb", "e1000e, a function of two"])
 def test_card(pair, bdf):
     """iperf3 between a borrowed card and the lender's own; ethtool's offline test says what it says locally."""
-    own = card_of(pair.lender, OWN_CARD, "10.9.0.1")
+    own = card_of(pair.lender, OWN_CARD, ADDRESSES[0])
     before = bdf != NET and selftest(pair.lender, bdf)
     # e1000e's own test wants INTx, whatever it uses otherwise
     with borrowed(pair, bdf, "doorbell" if bdf == OTHER_FUNCTION else "auto") as shadow:
         if bdf == OTHER_FUNCTION:
             assert lending.driver_of(pair.lender, FUNCTION) == "nvme"
             put(pair.lender, lending.nvme_block(pair.lender, FUNCTION), pattern(bdf))
-        card_of(pair.borrower, shadow, "10.9.0.2")
-        iperf(pair.lender, pair.borrower, "10.9.0.1")
-        transfer(pair.lender, pair.borrower, "10.9.0.1", pattern(1))
-        transfer(pair.borrower, pair.lender, "10.9.0.2", pattern(2))
+        card_of(pair.borrower, shadow, ADDRESSES[1])
+        traffic(pair.lender, pair.borrower, ADDRESSES, pattern(3))
         assert before is False or selftest(pair.borrower, shadow) == before
     pair.lender.run(f"ip link set {own} down; ip addr flush dev {own}")
     card_of(pair.lender, bdf, "10.9.1.1")
@@ -191,12 +190,12 @@ def test_card(pair, bdf):
 def test_multifunction_device_whole(pair):
     """Both functions of one device, each by a lease of its own, at the same time."""
     put(pair.lender, lending.nvme_block(pair.lender, FUNCTION), pattern(1))
-    own = card_of(pair.lender, OWN_CARD, "10.9.0.1")
+    own = card_of(pair.lender, OWN_CARD, ADDRESSES[0])
     with borrowed(pair, FUNCTION) as drive, borrowed(pair, OTHER_FUNCTION) as card:
         disk = lending.nvme_block(pair.borrower, drive)
         assert get(pair.borrower, disk) == pattern(1)
-        card_of(pair.borrower, card, "10.9.0.2")
-        iperf(pair.lender, pair.borrower, "10.9.0.1")
+        card_of(pair.borrower, card, ADDRESSES[1])
+        traffic(pair.lender, pair.borrower, ADDRESSES, pattern(3))
         put(pair.borrower, disk, pattern(2))
     assert get(pair.lender, lending.nvme_block(pair.lender, FUNCTION)) == pattern(2)
     pair.lender.run(f"ip link set {own} down; ip addr flush dev {own}")
@@ -207,10 +206,10 @@ def test_virtual_functions(pair):
     """A virtual function is borrowed while the lender keeps the physical one; they talk through the card's switch."""
     control = f"/sys/bus/pci/devices/{IGB}/sriov_numvfs"
     lending.ready(pair)
-    card_of(pair.lender, IGB, "10.9.0.1")
+    card_of(pair.lender, IGB, ADDRESSES[0])
     lending.must_write(pair.lender, control, "2")
     vf = pair.lender.text(f"basename $(readlink /sys/bus/pci/devices/{IGB}/virtfn0)")
     with borrowed(pair, vf) as shadow:
-        card_of(pair.borrower, shadow, "10.9.0.2")
-        iperf(pair.lender, pair.borrower, "10.9.0.1")
+        card_of(pair.borrower, shadow, ADDRESSES[1])
+        traffic(pair.lender, pair.borrower, ADDRESSES, pattern(3))
     lending.must_write(pair.lender, control, "0")
