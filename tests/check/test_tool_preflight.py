@@ -68,7 +68,7 @@ def good(tmp_path):
     host.put("sys/module/devlend_core/refcnt", "2\n")
     (host.root / "sys/bus/ntb/devices").mkdir(parents=True)
     host.put("proc/sys/kernel/osrelease", f"{KERNEL}\n")
-    options = ("X86_64", "PCI_MSI", "SWIOTLB", "VMD", "INTEL_IOMMU", "IRQ_REMAP")
+    options = ("X86_64", "PCI_MSI", "SWIOTLB", "INTEL_IOMMU", "IRQ_REMAP")
     host.put(f"boot/config-{KERNEL}", "".join(f"CONFIG_{name}=y\n" for name in options))
     host.put("proc/iomem", "00001000-0009ffff : System RAM\n00100000-7fffffff : System RAM\n"
                            "  01000000-01ffffff : Kernel code\n")

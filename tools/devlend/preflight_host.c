@@ -18,8 +18,6 @@ static const struct {
 	{ "X86_64", NULL, ROLE_BOTH, true, "devlend is for x86-64" },
 	{ "PCI_MSI", NULL, ROLE_BOTH, true, "interrupts of lent devices are MSI" },
 	{ "SWIOTLB", NULL, ROLE_BORROW, false, "memory beyond a window cannot be bounced" },
-	{ "VMD", "AMD_IOMMU", ROLE_BORROW, false,
-	  "with interrupt remapping on, Intel's refuses a borrowed device's interrupts" },
 	{ "INTEL_IOMMU", "AMD_IOMMU", ROLE_LEND, false,
 	  "a borrower reaches all memory of this host" },
 	{ "IRQ_REMAP", NULL, ROLE_LEND, false, "a borrower can send this host any interrupt" },
