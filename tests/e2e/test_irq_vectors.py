@@ -3,9 +3,12 @@
 
 import errno
 
+import pytest
+
 import lending
 from rig import Nvme
 from rig.pair import DEVICE_BDF
+from test_irq_short import borrowed, leave, lines, refused
 
 EDU = "0000:00:07.0"
 NTB_ID = 0x0028		# 00:05.0
@@ -69,3 +72,36 @@ def test_each_message_is_an_interrupt(pair):
         assert int(moving.wait(30).out) > 1
         borrower.run("rm /tmp/enough")
         assert borrower.read(f"{folder}/handled") == "500" and borrower.read(f"{folder}/lost") == "0"
+
+
+@pytest.fixture
+def short(pair):
+    """(borrower, BDF of the drive, which is lent), vectors to be taken by leave(); all is put back."""
+    bdf = lending.lent_drive(pair)
+    pair.borrower.modprobe("rig_vectors")
+    yield pair.borrower, bdf
+    pair.borrower.run("modprobe -r rig_vectors")
+    lending.take_down(pair, bdf)
+
+
+def test_few_vectors(pair, short):
+    """Fewer than the drive's driver wants: it makes do, and has all again when there are."""
+    borrower, bdf = short
+    for number, want in ((1, 1), (-1, 3)):
+        leave(borrower, number)
+        lease, got = borrowed(pair, bdf, "auto")
+        assert (borrower.read(f"{lending.BUS}/{lease}/irq_mode"), got) == ("vectors", want)
+        assert borrower.read(f"{lending.BUS}/{lease}/irq_proof") == "seen"
+        lending.give_back(borrower, lease)
+
+
+def test_no_vectors(pair, short):
+    """None: refused where mode vectors was asked for; else the lender takes the interrupts, and a line says so."""
+    borrower, bdf = short
+    leave(borrower, 0)
+    refused(pair, bdf, "vectors", borrower, "no interrupt to prove their way by (-28)")
+    assert "devlend-proof" not in borrower.read("/proc/interrupts")
+    said = len(borrower.dmesg().splitlines())
+    lease, got = borrowed(pair, bdf, "auto")
+    assert got == 3 and borrower.read(f"{lending.BUS}/{lease}/irq_mode") == "doorbell"
+    assert len(lines(borrower, "falls back to interrupt mode doorbell", said)) == 1
