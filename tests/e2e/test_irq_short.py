@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Fewer interrupt vectors than a drive wants, or none: it works with what there is, or is refused by the right errno.
 
-tests/kmod/rig_vectors.c takes the vectors of a host's CPUs, but for as many as a test leaves. The drive's driver wants
-three here: its own and one for each of two queues.
+tests/kmod/rig_vectors.c takes the vectors of a host's CPUs, but for as many as a test leaves. The first drive's driver
+wants three here: its own and one for each of two queues. The second's wants 41, one for each CPU that there might be.
 """
 
 import errno
@@ -13,7 +13,10 @@ import pytest
 import lending
 from rig import Nvme
 
-PAIR = lending.options(devices=[Nvme(size=8 << 20)], borrower_smp=2)
+PAIR = lending.options(devices=[Nvme(size=8 << 20), Nvme("MANY0001", size=8 << 20, queues=64)],
+                       borrower_smp=40, borrower_append="maxcpus=2")
+MANY_BDF = "0000:00:07.0"
+MESSAGES_MAX = 32	# that a lender tells
 LEAVE = "/sys/module/rig_vectors/parameters/leave"
 
 pytestmark = pytest.mark.long
@@ -96,3 +99,32 @@ def test_lender_has_few(hosts):
     leave(lender, -1)
     lease, got = borrowed(pair, bdf, "doorbell")
     assert got == 3
+
+
+def test_more_messages_than_are_told(pair):
+    """A drive of 65 vectors, whose driver wants 41: the shadow has 32, and the first queue's and the last's come."""
+    lender, borrower = lending.ready(pair).guests
+    want = lending.fill(lender.devices[1])
+    lending.lend(lender, MANY_BDF)
+    offer = lending.wait_offer(borrower, MANY_BDF)
+    lending.set_irq_mode(borrower, offer, "doorbell")
+    lease = lending.borrow(borrower, offer)
+    shadow = lending.shadow_of(borrower, lease)
+    disk = lending.nvme_block(borrower, shadow)
+    table = [int(guest.text(f"setpci -s {bdf} CAP_MSIX+2.w"), 16) & 0x7ff
+             for guest, bdf in ((lender, MANY_BDF), (borrower, shadow))]
+    assert table == [64, MESSAGES_MAX - 1]
+    assert f"doorbell: {MESSAGES_MAX} messages of MSI-X" in lender.read("/sys/kernel/debug/devlend/lent")
+    assert len(borrower.text(f"ls /sys/bus/pci/devices/{shadow}/msi_irqs").split()) == MESSAGES_MAX
+    assert len(borrower.text(f"ls /sys/block/{disk}/mq").split()) == MESSAGES_MAX - 1
+    borrower.run("echo 1 > /sys/devices/system/cpu/cpu39/online")
+    for cpu, queue in ((0, 0), (39, MESSAGES_MAX - 2)):
+        assert str(cpu) in borrower.read(f"/sys/block/{disk}/mq/{queue}/cpu_list").split(", ")
+        got = borrower.text(f"taskset -c {cpu} dd if=/dev/{disk} bs=128k iflag=direct status=none | sha256sum",
+                            timeout=300)
+        assert got.split()[0] == want
+    assert "polled" not in borrower.text("dmesg | grep 'nvme nvme' || true")
+    lending.give_back(borrower, lease)
+    lending.wait_state(lender, f"lent-{MANY_BDF}", "offered")
+    lending.reclaim(lender, MANY_BDF)
+    assert lending.driver_of(lender, MANY_BDF) == "nvme"
