@@ -107,6 +107,10 @@ static int parse_window(struct parser *p, struct json_object *o,
 			ret = get_size(p, v, "window size", &w.size);
 		else if (!strcmp(k, "fast"))
 			ret = get_bool(p, v, "\"fast\"", &w.fast);
+		else if (!strcmp(k, "fast_size"))
+			ret = get_size(p, v, "\"fast_size\"", &w.fast_size);
+		else if (!strcmp(k, "fast_ram"))
+			ret = get_size(p, v, "\"fast_ram\"", &w.fast_ram);
 		else
 			ret = fail(p, "port %s: window: unknown key \"%s\"",
 				   pc->name, k);
@@ -120,6 +124,11 @@ static int parse_window(struct parser *p, struct json_object *o,
 	    w.size & (w.size - 1))
 		return fail(p,
 			    "port %s: bar %d: the size must be a power of two from 4K to 1T",
+			    pc->name, bar);
+	if ((w.fast_size | w.fast_ram) % WINDOW_MIN ||
+	    (!w.fast && (w.fast_size || w.fast_ram)))
+		return fail(p,
+			    "port %s: bar %d: \"fast_size\" and \"fast_ram\" are multiples of 4K, of a fast window",
 			    pc->name, bar);
 	pc->win[bar / 2 - 1] = w;
 	return 0;
@@ -272,6 +281,11 @@ static int add_link(struct parser *p, struct json_object *v, struct config *cfg)
 			if (pc->win[w].fast && !peer->memory[0])
 				return fail(p,
 					    "port %s has a fast window, but port %s has no \"memory\"",
+					    pc->name, peer->name);
+			if (pc->win[w].fast &&
+			    pc->win[w].fast_ram >= peer->memory_size)
+				return fail(p,
+					    "port %s has a fast window that leads beyond the memory of port %s",
 					    pc->name, peer->name);
 		}
 	}

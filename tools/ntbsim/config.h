@@ -17,10 +17,14 @@
  * struct window_config - one window of a port
  * @size: of its BAR, a power of two
  * @fast: mapped straight onto the peer's memory file
+ * @fast_size: so much of its front, at most; 0 = all of it
+ * @fast_ram: address in the peer's memory that the front leads to
  */
 struct window_config {
 	uint64_t size;
 	bool fast;
+	uint64_t fast_size;
+	uint64_t fast_ram;
 };
 
 /**

@@ -189,10 +189,12 @@ static void on_device_info(struct vfu_conn *conn, const struct vfu_hdr *hdr,
 		reply(conn, hdr, &info, sizeof(info));
 }
 
-/* How much of a region a client may map, and the file; 0 if it may not. */
-static uint64_t fast_area(const struct port *port, unsigned int region, int *fd)
+/* How much of a region's front a client may map, the file and where in it; 0 if it may not. */
+static uint64_t fast_area(const struct port *port, unsigned int region, int *fd,
+			  uint64_t *at)
 {
 	const struct window_config *w;
+	uint64_t size, left;
 
 	if (region != 2 && region != 4)
 		return 0;
@@ -200,8 +202,12 @@ static uint64_t fast_area(const struct port *port, unsigned int region, int *fd)
 	if (!w->fast || !port->peer || port->peer->memory_fd < 0)
 		return 0;
 	*fd = port->peer->memory_fd;
-	return w->size < port->peer->cfg->memory_size ?
-	       w->size : port->peer->cfg->memory_size;
+	*at = w->fast_ram;
+	left = port->peer->cfg->memory_size - w->fast_ram;
+	size = w->size;
+	if (w->fast_size && w->fast_size < size)
+		size = w->fast_size;
+	return size < left ? size : left;
 }
 
 static void on_region_info(struct vfu_conn *conn, const struct vfu_hdr *hdr,
@@ -213,7 +219,7 @@ static void on_region_info(struct vfu_conn *conn, const struct vfu_hdr *hdr,
 		struct vfu_sparse_one sparse;
 	} out = { 0 };
 	uint32_t argsz, room = sizeof(out.info);
-	uint64_t area;
+	uint64_t area, at = 0;
 	int fd = -1;
 
 	if (len < sizeof(out.info))
@@ -230,8 +236,9 @@ static void on_region_info(struct vfu_conn *conn, const struct vfu_hdr *hdr,
 	out.info.size = port_region_size(port, out.info.index);
 	if (out.info.size)
 		out.info.flags = VFU_REGION_F_READ | VFU_REGION_F_WRITE;
-	area = fast_area(port, out.info.index, &fd);
+	area = fast_area(port, out.info.index, &fd, &at);
 	if (area) {
+		out.info.offset = at;
 		out.info.flags |= VFU_REGION_F_MMAP | VFU_REGION_F_CAPS;
 		/* Set even when the capability does not fit: the client checks it. */
 		out.info.cap_offset = sizeof(out.info);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define PORT_M "{\"name\":\"a\",\"socket\":\"/s/a\",\"role\":\"usd\",\"memory\":\"/m\",\"memory_size\":\"1M\"}"
 #define PORT_A "{\"name\":\"a\",\"socket\":\"/s/a\",\"role\":\"usd\"}"
 #define PORT_B "{\"name\":\"b\",\"socket\":\"/s/b\",\"role\":\"dsd\"}"
 
@@ -84,6 +85,12 @@ static void test_bad(void **state)
 		{ "{\"ports\":[{\"name\":1}]}", "must be a string" },
 		{ "{\"ports\":[" PORT_A ",{\"name\":\"b\",\"socket\":\"/s/b\",\"role\":\"dsd\",\"windows\":[{\"bar\":2,\"fast\":true}]}],\"links\":[[\"a\",\"b\"]]}",
 		  "port a has no \"memory\"" },
+		{ "{\"ports\":[" PORT_M ",{\"name\":\"b\",\"socket\":\"/s/b\",\"role\":\"dsd\",\"windows\":[{\"bar\":2,\"fast\":true,\"fast_ram\":\"1M\"}]}],\"links\":[[\"a\",\"b\"]]}",
+		  "beyond the memory of port a" },
+		{ "{\"ports\":[{\"name\":\"a\",\"windows\":[{\"bar\":2,\"fast\":true,\"fast_ram\":5000}]}]}",
+		  "multiples of 4K" },
+		{ "{\"ports\":[{\"name\":\"a\",\"windows\":[{\"bar\":2,\"fast_size\":\"4K\"}]}]}",
+		  "of a fast window" },
 		{ "{\"ports\":[{\"name\":\"a\",\"socket\":\"/s\",\"memory\":\"/m\"}]}",
 		  "memory_size" },
 	};

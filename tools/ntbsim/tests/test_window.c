@@ -348,6 +348,43 @@ static void test_fast(void **state)
 	unlink(path);
 }
 
+/* The front of a window leads to some place in the peer's memory; the rest is as always. */
+static void test_fast_part(void **state)
+{
+	char path[] = "/tmp/ntbsim-test-XXXXXX", json[1024], err[256];
+	struct {
+		struct vfu_region_info info;
+		struct vfu_sparse_one sparse;
+	} got = { .info = { .argsz = sizeof(got), .index = 2 } };
+	struct bench *b;
+	struct msg *m;
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	unlink(path);
+	snprintf(json, sizeof(json),
+		 "{\"ports\":[{\"name\":\"a\",\"socket\":\"%s.a\",\"role\":\"usd\",\"windows\":[{\"bar\":2,\"size\":\"1M\",\"fast\":true,\"fast_size\":\"128K\",\"fast_ram\":\"64K\"}]},"
+		 "{\"name\":\"b\",\"socket\":\"%s.b\",\"role\":\"dsd\",\"memory\":\"%s\",\"memory_size\":\"1M\"}],\"links\":[[\"a\",\"b\"]]}",
+		 path, path, path);
+	b = bench_new(json);
+	if (server_listen(b->s, err, sizeof(err)))
+		fail_msg("%s", err);
+	fake_connect(A);
+	m = fake_call(A, VFU_DEVICE_GET_REGION_INFO, &got.info, sizeof(got.info));
+	assert_int_equal(m->hdr.size, 16 + sizeof(got));
+	memcpy(&got, m->data, sizeof(got));
+	assert_int_equal(got.info.size, 1 << 20);
+	assert_int_equal(got.info.offset, 64 << 10);
+	assert_int_equal(got.sparse.offset, 0);
+	assert_int_equal(got.sparse.size, 128 << 10);
+	assert_true(m->fd >= 0);
+	close(m->fd);
+	bench_free(b);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -364,6 +401,7 @@ int main(void)
 		cmocka_unit_test(test_not_mapped),
 		cmocka_unit_test(test_msi_over_memory),
 		cmocka_unit_test(test_fast),
+		cmocka_unit_test(test_fast_part),
 	};
 
 	return cmocka_run_group_tests_name("window", tests, NULL, NULL);
