@@ -55,9 +55,10 @@ class Goal:
     at_most: bool
     figure: Callable
 
-    def judge(self, rounds):
-        """What the rounds say. A round that cannot say anything gives None."""
-        return self.verdict([self.figure(one) for one in rounds])
+    def judge(self, rounds, where):
+        """What the rounds of a boot say. A round that cannot say anything gives None."""
+        said = self.verdict([self.figure(one) for one in rounds])
+        return dict(said, goal=f"{said['goal']}; {where}")
 
     def verdict(self, figures):
         """What some figures say."""
@@ -75,6 +76,9 @@ class Goal:
     def _good(self, value):
         return value <= self.bound if self.at_most else value >= self.bound
 
+
+# how data crosses in a boot
+TRAPPED, MAPPED = "each 8 bytes a message", "memory mapped through"
 
 GOALS = (
     Goal("latency that borrowing adds / that the fabric adds (loop that sleeps until the interrupt)", 1.1, True,
@@ -107,7 +111,7 @@ MAP_GOALS = {
 }
 
 
-def judge(rounds, maps):
-    """All goals."""
-    return ([goal.judge(rounds) for goal in GOALS]
+def judge(rounds, mapped, maps):
+    """All goals; those that rounds tell of in both boots."""
+    return ([goal.judge(made, where) for goal in GOALS for made, where in ((rounds, TRAPPED), (mapped, MAPPED))]
             + [goal.verdict(goal.figure(maps[group_type])) for group_type, goal in MAP_GOALS.items()])

@@ -19,6 +19,7 @@ from rig.pair import DEVICE_BDF, NTB_BDF, NTB_MODULES
 POLICIES = {"DMA": "iommu", "DMA-FQ": "iommu", "identity": "direct"}
 SHAPES = ("page", "sg")
 REPEATS = 15
+PATIENCE_MS = 300000
 MODULES = NTB_MODULES + ("devlend_core", "devlend_lender", "devlend_borrower")
 
 
@@ -54,6 +55,8 @@ def borrowed(pair, mode):
     """A lease in a DMA mode: its shadow."""
     guest = pair.borrower
     lending.ready(pair)
+    # a guest whose instructions are its time has a slow clock, on a busy machine a very slow one, and so has its beat
+    lending.must_write(pair.lender, f"{lending.BUS}/link0/beat_timeout_ms", str(PATIENCE_MS))
     lease = lending.borrow(guest, lending.wait_offer(guest, DEVICE_BDF))
     found = guest.read(f"{lending.BUS}/{lease}/dma_mode")
     if found != mode:

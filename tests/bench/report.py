@@ -74,7 +74,7 @@ def throughput_table(rounds):
         made = [of_rounds([ratio(r[way][load][figure], r["local"][load][figure]) for r in rounds])
                 for load, figure in (("iops", "iops"), ("bandwidth", "bytes_per_second"))]
         rows.append([NAMES[way]] + made)
-    for place in ("local", "ntb"):
+    for place in ("local", "ntb") if "deep" in rounds[0]["bare"]["local"] else ():
         rows.append([BARE[place, "irq"], of_rounds([ratio(r["bare"][place]["deep"]["iops"], r["local"]["iops"]["iops"])
                                                     for r in rounds]), ""])
     return table("Throughput; (a) is 1", ["", "IOPS, 4 KiB, 32 under way", "bandwidth, 128 KiB, 4 under way"], rows)
@@ -167,32 +167,41 @@ def goal_text(goal):
     return f"    {goal['goal']}\n        wanted {bound}, found {found}: {goal['verdict']}\n"
 
 
-def about_text(about, rounds):
+def about_text(about, rounds, mapped):
     """What ran where, and how noisy it was."""
-    noise = [n for one in rounds for n in one["load_average"]]
-    others = [one["others_share"] for one in rounds]
+    noise = [n for one in rounds + mapped for n in one["load_average"]]
+    others = [one["others_share"] for one in rounds + mapped]
+    most = about["wanted_rounds"]
     noisy = ["The machine was busy with other things: of this run trust the counts, and settle nothing by its times."]
     return "\n".join([
         f"{about['date']}, {about['source']}, kernel {about['kernel']}",
         f"{about['qemu']}; {about['cores']} cores, {about['cpu']}",
-        f"drive: {about['drive']}; windows {about['windows']}; {about['seconds']} s for each load, {len(rounds)} rounds"
-        + (f" of {about['wanted_rounds']}: there was no time for more" if len(rounds) < about["wanted_rounds"] else ""),
+        f"drive: {about['drive']}; windows {about['windows']}; {about['seconds']} s for each load",
+        f"rounds, of {most}: {len(rounds)}, {goals.TRAPPED}; {len(mapped)}, {goals.MAPPED}"
+        + (": there was no time for more" if min(len(rounds), len(mapped)) < most else ""),
         f"noise: load average {min(noise):.1f} to {max(noise):.1f}; of the CPUs' time {100 * min(others):.0f} to "
         f"{100 * max(others):.0f} % went to what is no part of this run"]
         + (noisy if max(others) > NOISY else []) + [""])
 
 
+def boot_tables(rounds, where):
+    """What the rounds of one boot found."""
+    title = f"How data crosses: {where}"
+    return [title + "\n" + "=" * len(title) + "\n",
+            latency_table(rounds), throughput_table(rounds),
+            host_table(rounds, "lender"), host_table(rounds, "borrower"),
+            message_table(rounds),
+            phase_table(rounds, "borrow", "A borrow, from the word to the block device; the local hot-plug is 1"),
+            phase_table(rounds, "hotplug", "The local hot-plug (off the bus and found again)")]
+
+
 def text(result):
     """The whole report."""
-    rounds = result["rounds"]
+    rounds, mapped = result["rounds"], result["mapped"]
     parts = ["devlend: benchmarks on the rig. Emulated: compare, and trust no absolute figure.\n",
-             about_text(result["about"], rounds),
+             about_text(result["about"], rounds, mapped),
              "Goals\n\n" + "".join(goal_text(goal) for goal in result["goals"]),
-             latency_table(rounds), throughput_table(rounds),
-             host_table(rounds, "lender"), host_table(rounds, "borrower"),
-             message_table(rounds),
-             phase_table(rounds, "borrow", "A borrow, from the word to the block device; the local hot-plug is 1"),
-             phase_table(rounds, "hotplug", "The local hot-plug (off the bus and found again)"),
+             *boot_tables(rounds, goals.TRAPPED), *boot_tables(mapped, goals.MAPPED),
              map_table(result["maps"]), mode_table(result["modes"]), calls_text(result["calls"]),
              "Each figure is the median of the rounds, in brackets the lowest and the highest.\n"
              "Documentation/benchmarks.rst says how to read them; report.json has all figures, absolute ones too.\n"]

@@ -9,15 +9,17 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "bench"))
+sys.path[:0] = [str(Path(__file__).resolve().parents[1] / folder) for folder in ("bench", "e2e")]
 
 # pylint: disable=wrong-import-position # the path comes first
 import calls  # noqa: E402
 import cost  # noqa: E402
 import goals  # noqa: E402
+import lending  # noqa: E402
 import phases  # noqa: E402
 import plots  # noqa: E402
 import report  # noqa: E402
+import rounds as ways  # noqa: E402
 import stats  # noqa: E402
 
 TRACE = """# tracer: nop
@@ -82,6 +84,13 @@ def one_round(borrowed=3000, driver=0.5):
             "load_average": [0.5, 1.5], "others_share": 0.25, "seconds": 100}
 
 
+def mapped_round(iops=16000):
+    """A round in the boot where data crosses without messages."""
+    made = one_round() | {"borrowed": loaded(3000, iops, 0.6)}
+    made["bare"] = {place: {how: made["bare"][place][how] for how in ways.MappedRound.bare} for place in made["bare"]}
+    return made
+
+
 MAPS = {group_type: {"local": {"page": [[100, 50]] * 3, "sg": [[20, 10]]},
                      "borrowed": {"page": [[110, 55], [120, 55], [110, 55]], "sg": [[20, 11.5]]}}
         for group_type in goals.MAP_GOALS}
@@ -96,7 +105,9 @@ def result(*rounds):
     rounds = list(rounds) or [one_round()]
     about = {"date": "today", "source": "devlend", "kernel": "6.12", "qemu": "QEMU", "cores": 2, "cpu": "a CPU",
              "drive": "nvme", "windows": "2M and 4G", "seconds": 5, "wanted_rounds": 3}
-    return {"about": about, "rounds": rounds, "goals": goals.judge(rounds, MAPS), "maps": MAPS, "modes": MODES,
+    mapped = [mapped_round() | {"others_share": rounds[0]["others_share"]}]
+    return {"about": about, "rounds": rounds, "mapped": mapped, "goals": goals.judge(rounds, mapped, MAPS), "maps": MAPS,
+            "modes": MODES,
             "calls": {"ios": 500, "seconds": 1, "functions": {"beat_tick": 2}}}
 
 
@@ -138,7 +149,9 @@ def test_entered_functions():
 
 def test_goals():
     """Met, missed, both in one run, and nothing to say."""
-    irq, poll, iops, cpu, plug, strict, _, direct = goals.judge([one_round()], MAPS)
+    said = goals.judge([one_round()], [mapped_round()], MAPS)
+    irq, poll, iops, cpu, plug = said[:10:2]
+    strict, _, direct = said[10:]
     assert irq["value"]["median"] == poll["value"]["median"] == 1.0 and irq["verdict"] == "met"
     assert iops["value"]["median"] == 4.0 and iops["met"]
     assert cpu["value"]["median"] == pytest.approx(0) and cpu["met"]
@@ -146,16 +159,30 @@ def test_goals():
     # the unmap of a list is the dearest
     assert strict["value"]["median"] == 1.15 and strict["verdict"] == "met" and direct["verdict"] == "MISSED"
 
+    # each boot by itself, and both are told
+    assert said[5]["value"]["median"] == 16.0
+    assert [goal["goal"].split("; ")[-1] for goal in said[4:6]] == [goals.TRAPPED, goals.MAPPED]
+    slow_there = goals.judge([one_round()], [mapped_round(iops=2000)], MAPS)
+    assert [goal["verdict"] for goal in slow_there[4:6]] == ["met", "MISSED"]
+
     slow = one_round(borrowed=3300, driver=5)
     slow["borrowed"]["iops"].update(iops=2000, cost=spent(1.5))
-    assert [goal["verdict"] for goal in goals.judge([slow], MAPS)[:5]] == ["MISSED"] * 5
-    mixed = goals.judge([one_round(), one_round(), slow], MAPS)
-    assert [goal["verdict"] for goal in mixed[:5]] == ["met, but rounds lie on both sides"] * 5
+    assert [goal["verdict"] for goal in goals.judge([slow], [mapped_round()], MAPS)[:10:2]] == ["MISSED"] * 5
+    mixed = goals.judge([one_round(), one_round(), slow], [mapped_round()], MAPS)
+    assert [goal["verdict"] for goal in mixed[:10:2]] == ["met, but rounds lie on both sides"] * 5
 
     blind = one_round()
     blind["bare"]["ntb"] = blind["bare"]["local"]
-    assert [goal["met"] for goal in goals.judge([blind], MAPS)[:2]] == [None, None]
-    assert goals.judge([blind], MAPS)[0]["verdict"] == "not measured"
+    said = goals.judge([blind], [mapped_round()], MAPS)
+    assert [goal["met"] for goal in said[:4]] == [None, True, None, True]
+    assert said[0]["verdict"] == "not measured"
+
+
+def test_mapped_rounds_look():
+    """Data that crossed by message where it should not is an error: what the round says would be another thing."""
+    ways.refuse_messages("nvmeof, iops", {"ios": 1000, "cost": spent(1, ram_writes=10)})
+    with pytest.raises(lending.StepFailed, match="nvmeof, iops: data crossed by message, 1.0 an I/O"):
+        ways.refuse_messages("nvmeof, iops", {"ios": 1000, "cost": spent(1, ram_writes=1000)})
 
 
 TIMES = {"seconds", "min", "median", "p99", "max", "mean"} | {phase for phase, _ in phases.BORROW}
@@ -185,14 +212,18 @@ def test_text_is_complete():
     assert "wanted at most 1.50, found 6.00 (1.50 to 10.5): MISSED, but rounds lie on both sides" in text
     assert "load average 0.5 to 1.5; of the CPUs' time 25 to 25 %" in text
     assert "settle nothing by its times" in text
-    assert "2 rounds of 3: there was no time for more" in text
+    assert f"rounds, of 3: 2, {goals.TRAPPED}; 1, {goals.MAPPED}: there was no time for more" in text
     for name in [*report.NAMES.values(), *report.BARE.values(), "beat_tick  2"]:
         assert name in text
     assert re.search("IOMMU, strict; doorbell +0.500 +2.00 +2.00 ", text)
     row = re.search("IOMMU, strict: a list of 16, each page +(.*)", text)[1]
     assert re.split("  +", row) == ["20.0", "20.0", "1.00 (1.00 to 1.00)", "10.0", "11.5", "1.15 (1.15 to 1.15)"]
     assert "settle nothing" not in report.text(result(one_round() | {"others_share": 0.05}))
-    lines = {line.split("  ")[0]: line for line in text.replace("    ", "").splitlines()}
+    trapped, mapped = text.split(f"How data crosses: {goals.MAPPED}\n")
+    assert "How data crosses: " + goals.TRAPPED in trapped and "lender: memory writes " in mapped
+    for part, iops in ((trapped, "0.500"), (mapped, "2.00")):
+        assert re.search(rf"IOPS.*bandwidth.*\n +a .*\n +b  borrowed +{iops} \(", part)
+    lines = {line.split("  ")[0]: line for line in trapped.replace("    ", "").splitlines()}
     assert "512 (512 to 512)" in lines["lender: memory writes"] and "600 (600 to 600)" in lines["lender: memory writes"]
 
 
