@@ -12,9 +12,6 @@ import leaks
 import lending
 import soak
 
-BORROWS = 50
-LENDS = 20
-WITH_DRIVER = 5		# of these; the others without, whose probe takes most of the time
 SOAK_SECONDS = int(os.environ.get("DEVLEND_SOAK_S", "150"))
 SOAK_SEED = int(os.environ.get("DEVLEND_SOAK_SEED", "1"))
 
@@ -35,9 +32,11 @@ def test_one_cycle_with_io(pair):
     lending.take_down(pair, bdf)
 
 
-def test_nothing_is_left_behind(pair, record_property):
-    """50 times borrowed and returned, 20 times lent and reclaimed: loops in the guests, without a new
-    process for each step."""
+# with a driver, whose probe takes most of the time, and without
+@pytest.mark.parametrize("borrows, lends, with_driver",
+                         [(14, 7, 2), pytest.param(50, 20, 5, marks=pytest.mark.long)])
+def test_nothing_is_left_behind(pair, borrows, lends, with_driver, record_property):
+    """Borrowed and returned, lent and reclaimed many times: loops in the guests, without a new process for each step."""
     bdf = lending.lent_drive(pair)
     offer = lending.wait_offer(pair.borrower, bdf)
 
@@ -61,11 +60,11 @@ def test_nothing_is_left_behind(pair, record_property):
     for warm_up in (borrow_and_return, lend_and_reclaim, borrow_and_return):
         warm_up(1)
     before = [leaks.footprint(guest) for guest in pair.guests]
-    borrow_and_return(WITH_DRIVER)
-    lend_and_reclaim(WITH_DRIVER)
+    borrow_and_return(with_driver)
+    lend_and_reclaim(with_driver)
     probe_drivers(False)
-    borrow_and_return(BORROWS - WITH_DRIVER)
-    lend_and_reclaim(LENDS - WITH_DRIVER)
+    borrow_and_return(borrows - with_driver)
+    lend_and_reclaim(lends - with_driver)
     probe_drivers(True)
     after = [leaks.footprint(guest) for guest in pair.guests]
     for guest, (things, used), (things_after, used_after) in zip(pair.guests, before, after):

@@ -13,13 +13,16 @@ import lending
 from rig import Nvme, image
 
 CRASH_MB = 160
-PAIR = lending.options(devices=[Nvme(size=16 << 20)], memory=640, lender_append="tp_printk",
-                       borrower_append=f"crashkernel={CRASH_MB}M")
+RESERVED = f"crashkernel={CRASH_MB}M"
+PAIR = lending.options(devices=[Nvme(size=16 << 20)], memory=640, lender_append=f"tp_printk {RESERVED}",
+                       borrower_append=RESERVED)
 pytestmark = [pytest.mark.allow_complaints(*lending.LOSS), pytest.mark.long]
 STARTS = r"kexec_core: Starting new kernel"
 TAKEN_BACK = r"lent-.*: taken back: "
 LOST = r"lease-.*: .* is lost;"
 WATCH_S = 10
+CRASH = ("sysrq triggered crash", "dump_stack_lvl")	# the panic's own trace
+BEAT_TIMEOUT = f"{lending.BUS}/link0/beat_timeout_ms"
 
 
 def load(guest, modules, crash=False):
@@ -42,10 +45,15 @@ def start(guest):
     return guest.console.text[begin:end]
 
 
+def counters(pair):
+    """What became of the drive's writes at the borrower's window."""
+    assert not pair.ntbsim.config.get("fast")
+    return pair.ntbsim.counters()["ports"]["a"]["out"]["windows"]["bar4"]
+
+
 def written(pair):
     """Writes of the drive's that reached the borrower's memory."""
-    assert not pair.ntbsim.config.get("fast")
-    return pair.ntbsim.counters()["ports"]["a"]["out"]["windows"]["bar4"]["ram_writes"]
+    return counters(pair)["ram_writes"]
 
 
 def bus_mastering(guest, bdf):
@@ -114,21 +122,32 @@ def test_kexec_of_the_lender(pair, record_property):
     read_all(pair, bdf, want)
 
 
-@pytest.mark.allow_complaints("sysrq triggered crash", "dump_stack_lvl", *lending.LOSS)	# the panic's own trace
-def test_kdump_of_the_borrower(pair, record_property):
+def crash(guest):
+    """Crash into the kernel that was loaded for that; a function that waits until it answers."""
+    boots = guest.agent.hellos
+    guest.run("echo 1 > /proc/sys/kernel/sysrq")
+    guest.spawn("echo c > /proc/sysrq-trigger").send(b"")
+    return lambda: wait_kdump(guest, boots)
+
+
+def wait_kdump(guest, boots):
+    guest.agent.wait_hello(boots + 1, 240)
+    assert int(guest.text("awk '/^MemTotal/ {print $2}' /proc/meminfo")) < CRASH_MB << 10, "it is not the crash kernel"
+
+
+@pytest.mark.parametrize("with_devlend", [True, False], ids=["with devlend", "without"])
+@pytest.mark.allow_complaints(*CRASH, *lending.LOSS)
+def test_kdump_of_the_borrower(pair, with_devlend, record_property):
     """The crash kernel runs while the drive, which nobody told, still writes into the old one's buffers: none of that is
-    memory of the crash kernel's. When that loads devlend the lender ends the lease, and lends it the drive."""
+    memory of the crash kernel's. When that loads devlend the lender ends the lease; when it does not, the lender hears no beat,
+    and ends it too. It lends the drive again."""
     guest = lending.ready(pair).borrower
     load(guest, (), crash=True)
     drive = pair.lender.devices[0]
     # eight reads that take a minute, and a lender that waits for longer than the crash kernel takes to start
     bdf, want = aftermath.reads_in_flight(pair, 16 << 10)
-    lending.must_write(pair.lender, f"{lending.BUS}/link0/beat_timeout_ms", "240000")
-    boots = guest.agent.hellos
-    guest.run("echo 1 > /proc/sys/kernel/sysrq")
-    guest.spawn("echo c > /proc/sysrq-trigger").send(b"")
-    guest.agent.wait_hello(boots + 1, 240)
-    assert int(guest.text("awk '/^MemTotal/ {print $2}' /proc/meminfo")) < CRASH_MB << 10, "it is not the crash kernel"
+    lending.must_write(pair.lender, BEAT_TIMEOUT, "240000")
+    crash(guest)()
     record_property("megabytes_watched", aftermath.fill_memory(guest, spare_mb=16))
     assert pair.lender.read(f"{lending.BUS}/lent-{bdf}/state") == "borrowed"
     assert bus_mastering(pair.lender, bdf)
@@ -139,11 +158,54 @@ def test_kdump_of_the_borrower(pair, record_property):
     # else it would prove nothing
     assert written(pair) > before
     assert aftermath.intact(guest) == 0
-    guest.modprobe(*lending.MODULES)
+    if with_devlend:
+        guest.modprobe(*lending.MODULES)
+    else:
+        lending.must_write(pair.lender, BEAT_TIMEOUT, str(lending.BEAT_TIMEOUT_MS))
     lending.wait_state(pair.lender, f"lent-{bdf}", "offered")
     assert not bus_mastering(pair.lender, bdf)
     record_property("injected", {"crash of the borrower": 1})
     record_property("leases_lost", 1)
+    if not with_devlend:
+        guest.modprobe(*lending.MODULES)
     lending.ready(pair)
+    read_all(pair, bdf, want)
+    guest.restart()
+
+
+@pytest.mark.allow_complaints(*CRASH, *lending.LOSS)
+def test_kdump_of_the_lender(pair, record_property):
+    """The borrower hears no beat and closes its window. The drive, which nobody stopped, goes on writing while the crash
+    kernel starts; nothing of that arrives. When the crash kernel loads devlend it stops the drive, and lends it."""
+    guest = lending.ready(pair).lender
+    load(guest, (), crash=True)
+    # QEMU lets go of what it holds back when the crash kernel looks for devices
+    bdf, want = aftermath.reads_in_flight(pair, 1 << 10)
+    lending.must_write(pair.borrower, BEAT_TIMEOUT, "1500")
+    (lease,) = lending.names(pair.borrower, "lease")
+    pair.borrower.run("dmesg -C")
+    before = counters(pair)
+    answers = crash(guest)
+    lending.wait(pair.borrower, f"[ ! -e {lending.BUS}/{lease} ]", what="the lease to go")
+    closed = counters(pair)
+    record_property("link_down_to_shadow_gone_s", aftermath.seconds_between(pair.borrower, aftermath.DOWN, LOST))
+    record_property("megabytes_watched", aftermath.fill_memory(pair.borrower))
+    answers()
+    assert bus_mastering(guest, bdf)
+    record_property("megabytes_watched", aftermath.fill_memory(guest, spare_mb=16))
+    lending.throttle(pair.lender, guest.devices[0], 0)
+    time.sleep(WATCH_S)
+    after = counters(pair)
+    # else it would prove nothing: the drive went on, and all that it wrote was stopped
+    assert after["dropped_closed"] > before["dropped_closed"]
+    assert after["ram_writes"] == closed["ram_writes"]
+    record_property("writes_stopped_at_the_window", after["dropped_closed"] - before["dropped_closed"])
+    assert aftermath.intact(pair.borrower) == 0
+    assert aftermath.intact(guest) == 0
+    record_property("injected", {"crash of the lender": 1})
+    record_property("leases_lost", 1)
+    guest.modprobe(*lending.MODULES)
+    lending.ready(pair)
+    assert lending.lent_drive(pair) == bdf
     read_all(pair, bdf, want)
     guest.restart()
