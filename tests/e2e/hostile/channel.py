@@ -15,6 +15,7 @@ from . import wire
 
 BELL = 0
 BEAT = 0.2		# seconds
+OPEN_TRIES = 3
 WAIT = 60		# for an answer of a guest that is emulated, on a busy machine
 ACK = 0xF << 24
 SEQ = 0xF << 28
@@ -43,9 +44,19 @@ class Channel:
     # Sessions
 
     def open(self, words=16, host=None):
-        """Begin a session and greet; the link is up on the other side when this returns."""
-        self.greet(words)
+        """Begin a session and greet; the link is up on the other side when this returns. A peer that waited for too long
+        for our hello begins anew: so do we, as a host does."""
         self.host = host or self.host
+        for _ in range(OPEN_TRIES - 1):
+            try:
+                return self._open(words)
+            except SessionEnded:
+                if self.puppet.own(wire.WORD_EPOCH) == self.peer:
+                    raise
+        return self._open(words)
+
+    def _open(self, words):
+        self.greet(words)
         txid = self.send_request("HELLO", wire.hello(self.host, self.peer))
         seen = [False, False]
 
