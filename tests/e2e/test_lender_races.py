@@ -107,7 +107,12 @@ def start(guest, bdf, what):
 
 def counted(jobs, timeout):
     """Wait for writers; return (succeeded, refused) of each."""
-    return {name: tuple(map(int, re.findall(r"\d+", job.wait(timeout).out))) for name, job in jobs.items()}
+    counts = {}
+    for name, job in jobs.items():
+        done = job.wait(timeout)
+        counts[name] = tuple(map(int, re.findall(r"\d+", done.out)))
+        assert len(counts[name]) == 2, f"{name} came to a bad end: {done}"
+    return counts
 
 
 def footprint(guest):
