@@ -9,7 +9,6 @@ window meets the borrower's reads of registers; and nothing here counts or asks 
 import contextlib
 import json
 import random
-import re
 
 import pytest
 
@@ -164,21 +163,17 @@ def test_nvme_with_namespaces_zones_and_cmb(make_pair):
 
 
 def selftest(guest, bdf):
-    """The parts of `ethtool -t ... offline` that find fault with a card."""
+    """What `ethtool -t ... offline` says of a card."""
     name = guest.text(f"ls /sys/bus/pci/devices/{bdf}/net")
-    said = guest.run(f"ethtool -t {name} offline", timeout=240, check=False).out
-    parts = dict(re.findall(r"^(\w.*?) *\((?:on/)?offline\)\s+(\d+)$", said, re.M))
-    assert parts, said
-    return {part for part, found in parts.items() if found != "0"}
+    return guest.run(f"ethtool -t {name} offline", timeout=240, check=False).out
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("bdf", [NET, IGB, OTHER_FUNCTION], ids=["virtio-net", "igb", "e1000e, a function of two"])
 def test_card(pair, bdf):
-    """iperf3 between a borrowed card and the lender's own; ethtool's offline test finds no fault that it does not find
-    locally, where QEMU's e1000e fails some parts always, and on a busy machine more."""
+    """iperf3 between a borrowed card and the lender's own; ethtool's offline test says what it says locally."""
     own = card_of(pair.lender, OWN_CARD, ADDRESSES[0])
-    before = None if bdf == NET else selftest(pair.lender, bdf)
+    before = bdf != NET and selftest(pair.lender, bdf)
     # e1000e's own test wants INTx, whatever it uses otherwise
     with borrowed(pair, bdf, "doorbell" if bdf == OTHER_FUNCTION else "auto") as shadow:
         if bdf == OTHER_FUNCTION:
@@ -186,7 +181,7 @@ def test_card(pair, bdf):
             put(pair.lender, lending.nvme_block(pair.lender, FUNCTION), pattern(bdf))
         card_of(pair.borrower, shadow, ADDRESSES[1])
         traffic(pair.lender, pair.borrower, ADDRESSES, pattern(3))
-        assert before is None or selftest(pair.borrower, shadow) <= before
+        assert before is False or selftest(pair.borrower, shadow) == before
     pair.lender.run(f"ip link set {own} down; ip addr flush dev {own}")
     card_of(pair.lender, bdf, "10.9.1.1")
 
