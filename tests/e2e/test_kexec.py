@@ -123,14 +123,15 @@ def test_kexec_of_the_lender(pair, record_property):
 
 
 def crash(guest):
-    """Crash into the kernel that was loaded for that; a function that waits until it answers."""
+    """Crash into the kernel that was loaded for that; what wait_kdump() wants."""
     boots = guest.agent.hellos
     guest.run("echo 1 > /proc/sys/kernel/sysrq")
     guest.spawn("echo c > /proc/sysrq-trigger").send(b"")
-    return lambda: wait_kdump(guest, boots)
+    return boots
 
 
 def wait_kdump(guest, boots):
+    """Wait until the kernel that the guest crashed into answers; boots: from crash()."""
     guest.agent.wait_hello(boots + 1, 240)
     assert int(guest.text("awk '/^MemTotal/ {print $2}' /proc/meminfo")) < CRASH_MB << 10, "it is not the crash kernel"
 
@@ -147,7 +148,7 @@ def test_kdump_of_the_borrower(pair, with_devlend, record_property):
     # eight reads that take a minute, and a lender that waits for longer than the crash kernel takes to start
     bdf, want = aftermath.reads_in_flight(pair, 16 << 10)
     lending.must_write(pair.lender, BEAT_TIMEOUT, "240000")
-    crash(guest)()
+    wait_kdump(guest, crash(guest))
     record_property("megabytes_watched", aftermath.fill_memory(guest, spare_mb=16))
     assert pair.lender.read(f"{lending.BUS}/lent-{bdf}/state") == "borrowed"
     assert bus_mastering(pair.lender, bdf)
@@ -166,8 +167,7 @@ def test_kdump_of_the_borrower(pair, with_devlend, record_property):
     assert not bus_mastering(pair.lender, bdf)
     record_property("injected", {"crash of the borrower": 1})
     record_property("leases_lost", 1)
-    if not with_devlend:
-        guest.modprobe(*lending.MODULES)
+    guest.modprobe(*lending.MODULES)	# which changes nothing where they are loaded
     lending.ready(pair)
     read_all(pair, bdf, want)
     guest.restart()
@@ -179,18 +179,18 @@ def test_kdump_of_the_lender(pair, record_property):
     kernel starts; nothing of that arrives. When the crash kernel loads devlend it stops the drive, and lends it."""
     guest = lending.ready(pair).lender
     load(guest, (), crash=True)
-    # QEMU lets go of what it holds back when the crash kernel looks for devices
+    # slower than the crash kernel starts; what is held back has come all the same by the time that it answers
     bdf, want = aftermath.reads_in_flight(pair, 1 << 10)
     lending.must_write(pair.borrower, BEAT_TIMEOUT, "1500")
     (lease,) = lending.names(pair.borrower, "lease")
     pair.borrower.run("dmesg -C")
     before = counters(pair)
-    answers = crash(guest)
+    boots = crash(guest)
     lending.wait(pair.borrower, f"[ ! -e {lending.BUS}/{lease} ]", what="the lease to go")
     closed = counters(pair)
     record_property("link_down_to_shadow_gone_s", aftermath.seconds_between(pair.borrower, aftermath.DOWN, LOST))
     record_property("megabytes_watched", aftermath.fill_memory(pair.borrower))
-    answers()
+    wait_kdump(guest, boots)
     assert bus_mastering(guest, bdf)
     record_property("megabytes_watched", aftermath.fill_memory(guest, spare_mb=16))
     lending.throttle(pair.lender, guest.devices[0], 0)

@@ -301,27 +301,36 @@ static void test_msi_over_memory(void **state)
 	bench_free(b);
 }
 
-static void test_fast(void **state)
+/* Port A with one window, its peer with 1 MiB of memory in a file, which the caller unlinks. */
+static struct bench *fast_bench(char *path, const char *window)
 {
-	char path[] = "/tmp/ntbsim-test-XXXXXX", json[1024], err[256];
-	struct vfu_region_info info = { .argsz = sizeof(info), .index = 4 };
+	char json[1024], err[256];
 	struct bench *b;
-	struct msg *m;
 	int fd = mkstemp(path);
-	uint8_t *p;
 
-	(void)state;
 	assert_true(fd >= 0);
 	close(fd);
 	unlink(path);
 	snprintf(json, sizeof(json),
-		 "{\"ports\":[{\"name\":\"a\",\"socket\":\"%s.a\",\"role\":\"usd\",\"windows\":[{\"bar\":4,\"size\":\"4G\",\"fast\":true}]},"
+		 "{\"ports\":[{\"name\":\"a\",\"socket\":\"%s.a\",\"role\":\"usd\",\"windows\":[%s]},"
 		 "{\"name\":\"b\",\"socket\":\"%s.b\",\"role\":\"dsd\",\"memory\":\"%s\",\"memory_size\":\"1M\"}],\"links\":[[\"a\",\"b\"]]}",
-		 path, path, path);
+		 path, window, path, path);
 	b = bench_new(json);
 	if (server_listen(b->s, err, sizeof(err)))
 		fail_msg("%s", err);
 	fake_connect(A);
+	return b;
+}
+
+static void test_fast(void **state)
+{
+	char path[] = "/tmp/ntbsim-test-XXXXXX";
+	struct vfu_region_info info = { .argsz = sizeof(info), .index = 4 };
+	struct bench *b = fast_bench(path, "{\"bar\":4,\"size\":\"4G\",\"fast\":true}");
+	struct msg *m;
+	uint8_t *p;
+
+	(void)state;
 	/* The short first answer names the capability all the same. */
 	m = fake_call(A, VFU_DEVICE_GET_REGION_INFO, &info, sizeof(info));
 	assert_int_equal(m->hdr.size, 16 + 32);
@@ -351,27 +360,15 @@ static void test_fast(void **state)
 /* The front of a window leads to some place in the peer's memory; the rest is as always. */
 static void test_fast_part(void **state)
 {
-	char path[] = "/tmp/ntbsim-test-XXXXXX", json[1024], err[256];
+	char path[] = "/tmp/ntbsim-test-XXXXXX";
 	struct {
 		struct vfu_region_info info;
 		struct vfu_sparse_one sparse;
 	} got = { .info = { .argsz = sizeof(got), .index = 2 } };
-	struct bench *b;
+	struct bench *b = fast_bench(path, "{\"bar\":2,\"size\":\"1M\",\"fast\":true,\"fast_size\":\"128K\",\"fast_ram\":\"64K\"}");
 	struct msg *m;
-	int fd = mkstemp(path);
 
 	(void)state;
-	assert_true(fd >= 0);
-	close(fd);
-	unlink(path);
-	snprintf(json, sizeof(json),
-		 "{\"ports\":[{\"name\":\"a\",\"socket\":\"%s.a\",\"role\":\"usd\",\"windows\":[{\"bar\":2,\"size\":\"1M\",\"fast\":true,\"fast_size\":\"128K\",\"fast_ram\":\"64K\"}]},"
-		 "{\"name\":\"b\",\"socket\":\"%s.b\",\"role\":\"dsd\",\"memory\":\"%s\",\"memory_size\":\"1M\"}],\"links\":[[\"a\",\"b\"]]}",
-		 path, path, path);
-	b = bench_new(json);
-	if (server_listen(b->s, err, sizeof(err)))
-		fail_msg("%s", err);
-	fake_connect(A);
 	m = fake_call(A, VFU_DEVICE_GET_REGION_INFO, &got.info, sizeof(got.info));
 	assert_int_equal(m->hdr.size, 16 + sizeof(got));
 	memcpy(&got, m->data, sizeof(got));
