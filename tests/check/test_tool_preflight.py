@@ -24,15 +24,18 @@ DEBUG = ("inbound: window state base size users size_max addr_align size_align\n
          "bounce: start end\n0x0000000020000000 0x{bounce:016x}\n")
 
 
-def config(pcie_type=0, mps=0, msix=3, acs=None, command=6):
-    """A config space with PCI Express, MSI-X and, if told, ACS; 4096 bytes."""
+def config(pcie_type=0, mps=0, msix=3, acs=None, command=6, msi=0, pin=0):
+    """A config space with PCI Express, MSI-X and, if told, MSI (vectors), an INTx pin, ACS; 4096 bytes."""
     data = bytearray(4096)
     struct.pack_into("<HH", data, 4, command, 0x10)
     data[0x34] = 0x40
-    struct.pack_into("<BBH", data, 0x40, 0x10, 0x50 if msix else 0, 2 | pcie_type << 4)
+    data[0x3d] = pin
+    struct.pack_into("<BBH", data, 0x40, 0x10, 0x50 if msix or msi else 0, 2 | pcie_type << 4)
     struct.pack_into("<H", data, 0x48, mps << 5)
     if msix:
         struct.pack_into("<BBH", data, 0x50, 0x11, 0, msix - 1)
+    elif msi:
+        struct.pack_into("<BBH", data, 0x50, 0x05, 0, (msi.bit_length() - 1) << 1)
     if acs is not None:
         struct.pack_into("<HHHH", data, 0x100, 0x0d, 1, 0x7f, acs)
     return bytes(data)
@@ -323,7 +326,7 @@ def test_bars_beside_a_lease(good):
 
 
 def test_what_lend_would_refuse(good):
-    """The NTB, a bridge, a drive in use, one without reset or MSI; each as the kernel would."""
+    """The NTB, a bridge, a drive in use, one without reset or interrupts; each as the kernel would."""
     for bdf, text in ((NTB, "it is the NTB"), ("0000:02:00.0", "it is a bridge")):
         assert text in bad(good, bdf, "kind", "fail", bdf)["message"]
     mounted(good)
@@ -332,9 +335,34 @@ def test_what_lend_would_refuse(good):
     good.remove(f"sys/bus/pci/devices/{DRIVE}/reset_method")
     assert "--no-reset" in bad(good, DRIVE, "reset", "fail", DRIVE)["remedy"]
     put_config(good, DRIVE, msix=0)
-    assert "INTx" in bad(good, DRIVE, "interrupts", "fail", DRIVE)["message"]
+    assert "nor INTx" in bad(good, DRIVE, "interrupts", "fail", DRIVE)["message"]
     (good.root / f"sys/bus/pci/devices/{DRIVE}/config").write_bytes(config()[:64])
     bad(good, DRIVE, "interrupts", "unknown", DRIVE)
+
+
+@pytest.mark.parametrize("have, result, text", [
+    ({"msix": 3, "pin": 1}, "pass", "MSI-X, 3 vectors"), ({"msix": 0, "msi": 1, "pin": 1}, "pass", "MSI, one vector"),
+    ({"msix": 0, "msi": 8}, "pass", "MSI, 8 vectors; one, if"), ({"msix": 0, "pin": 2}, "warn", "mode doorbell")])
+def test_interrupts(good, have, result, text):
+    """Whichever it has can be carried; INTx by the CPU, which is told."""
+    put_config(good, DRIVE, **have)
+    one = found(look(good, DRIVE)[1], DRIVE, "interrupts")
+    assert one["result"] == result and text in one["message"], one
+    assert bool(one["remedy"]) == (result == "warn")
+
+
+@pytest.mark.parametrize("chip, msix, msi, result, text", [
+    ("IR-PCI-MSIX-0000:01:00.0", 2, 1, "pass", "MSI-X, 2"), ("IR-PCI-MSIX-0000:01:00.0", 0, 4, "pass", "MSI, vectors: 4"),
+    ("PCI-MSIX-0000:01:00.0", 0, 4, "warn", "there will be one"), ("PCI-MSIX-0000:01:00.0", 0, 1, "pass", "vectors: 1"),
+    ("PCI-MSIX-0000:01:00.0", 0, 0, "warn", "mode doorbell")])
+def test_interrupts_of_an_offer(good, chip, msix, msi, result, text):
+    """Several by plain MSI only where this host remaps interrupts; INTx as well."""
+    name = f"offer-{PEER[:8]}-{OFFERED}"
+    good.put("sys/kernel/irq/24/chip_name", f"{chip}\n")
+    good.attributes(f"{BUS}/{name}", msix_vectors=msix, msi_vectors=msi)
+    one = found(look(good, OFFERED)[1], name, "interrupts")
+    assert one["result"] == result and text in one["message"], one
+    assert bool(one["remedy"]) == (result == "warn")
 
 
 def test_iommu_of_a_device(good):
@@ -390,8 +418,7 @@ def test_offer(good):
     """State, BARs, interrupts and packets of what another host lends."""
     name = f"offer-{PEER[:8]}-{OFFERED}"
     for key, value, check in (("state", "forbidden", "state"), ("state", "quarantined", "state"),
-                              ("bar0_size", 8 * GIB, "bars"), ("msix_vectors", 0, "interrupts"),
-                              ("mps", 512, "packets")):
+                              ("bar0_size", 8 * GIB, "bars"), ("mps", 512, "packets")):
         path = f"{BUS}/{name}/{key}"
         before = good.read(path)
         good.put(path, f"{value}\n")

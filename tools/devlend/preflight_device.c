@@ -16,6 +16,10 @@
 #define CLASS_BRIDGE		0x06
 #define CAP_MSI			0x05u
 #define CAP_MSIX		0x11u
+/* Interrupt Line; Interrupt Pin is the byte after it */
+#define INTERRUPT_LINE		0x3c
+/* vectors that a function can have by MSI, in the capability's control register */
+#define MSI_VECTORS(control)	(1u << ((control) >> 1 & 7))
 #define BARS			6
 /* bits of the third column of a resource file: linux/ioport.h */
 #define RESOURCE_MEM		0x200u
@@ -135,16 +139,25 @@ static void look_at_vectors(const struct subject_device *dev, const struct confi
 {
 	const struct probe probe = check(dev, "interrupts");
 	int msix = config_cap(config, CAP_MSIX), msi = config_cap(config, CAP_MSI);
+	unsigned int vectors = 0;
 
 	if (msix > 0)
 		pass(&probe, "MSI-X, %u vectors", (config_word(config, msix + 2) & 0x7ff) + 1);
-	else if (msi > 0)
-		warn(&probe, "", "plain MSI: a borrower gets one vector");
 	else if (msix < 0 || msi < 0)
 		unknown(&probe, "run it as root", "its capabilities cannot be read");
+	else if (msi > 0)
+		vectors = MSI_VECTORS(config_word(config, msi + 2));
+	else if (config_word(config, INTERRUPT_LINE) >> 8)
+		warn(&probe, "nothing, if that will do; else choose a device with MSI or MSI-X",
+		     "INTx only: this host's CPU takes each interrupt, and tells it (mode doorbell)");
 	else
-		fail(&probe, TOOL_IMPOSSIBLE, "choose a device with MSI or MSI-X",
-		     "it has INTx interrupts only, which do not cross");
+		fail(&probe, TOOL_IMPOSSIBLE, "choose a device that has interrupts",
+		     "it has no interrupt: neither MSI-X nor MSI nor INTx");
+	if (vectors > 1)
+		pass(&probe, "MSI, %u vectors; one, if its borrower does not remap interrupts",
+		     vectors);
+	else if (vectors)
+		pass(&probe, "MSI, one vector");
 }
 
 static void look_at_bars(const struct subject_device *dev, size_t l)

@@ -96,11 +96,16 @@ static void look_at_vectors(struct preflight *pf, const struct offer *offer)
 
 	if (offer->msix)
 		pass(&probe, "MSI-X, %lld vectors", offer->msix);
+	else if (offer->msi > 1 && pf->remapping != REMAPPING_ON)
+		warn(&probe,
+		     "nothing, if one will do; else interrupt remapping, in firmware and kernel",
+		     "MSI, %lld vectors; without interrupt remapping on this host there will be one",
+		     offer->msi);
 	else if (offer->msi)
-		warn(&probe, "", "plain MSI: there will be one vector");
+		pass(&probe, "MSI, vectors: %lld", offer->msi);
 	else
-		fail(&probe, TOOL_IMPOSSIBLE, "choose a device with MSI or MSI-X",
-		     "it has INTx interrupts only, which do not cross");
+		warn(&probe, "nothing, if that will do; else choose a device with MSI or MSI-X",
+		     "no MSI: its INTx, if it has that, comes by way of its lender's CPU (mode doorbell)");
 }
 
 /* All that is to be known of one offer. */
