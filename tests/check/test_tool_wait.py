@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The devlend tool on fake hosts: --wait, for what it waits and for what not."""
 
+import re
 import time
 
 from fake_host import DRIVER
@@ -38,6 +39,16 @@ def test_no_wait_for_what_time_does_not_change(host):
     assert time.monotonic() - start < 25
 
 
+def test_seconds_as_a_word_of_their_own(host):
+    """They would be a device, for which it waits a minute: that is told at once."""
+    for argv in (("lend", "--wait", "30", DRIVE), ("borrow", "-w", "5", OFFERED), ("return", "8000", "--wait", "120")):
+        said = devlend(host, *argv)
+        assert said.status == USAGE and re.search(r"--wait=(\d+) or -w\1\n", said.err), argv
+    assert not host.read(f"{DRIVER}/lend")
+    host.lease(host.offer(state="lent"))
+    assert devlend(host, "return", "--wait", "8000").status == OK
+
+
 def test_wait_for_offer_and_disk(host):
     """The link, then the offer, then the lease, then the disk."""
     tool = Running(host, "borrow", "--wait=60", OFFERED)
@@ -59,5 +70,3 @@ def test_kernel_takes_too_long(host):
     hold(host, f"{DRIVER}/lend")
     said = devlend(host, "lend", "--wait=1", DRIVE)
     assert said.status == TIMEOUT and "the kernel goes on" in said.err and "lending" in said.err
-
-

@@ -8,6 +8,9 @@
 
 #include "filter.h"
 
+/* what a value must have one of, to say anything: not "", ":", "*:*.*" or "xx" */
+#define FILTER_SAYS	"0123456789abcdefghijklmnopqrstuvwyzABCDEFGHIJKLMNOPQRSTUVWYZ"
+
 /* A filter that everything fits. */
 void filter_init(struct filter *filter)
 {
@@ -91,21 +94,30 @@ static bool set_one(struct filter *filter, const char *key, char *value)
 	return false;
 }
 
-/* Add conditions "key=value[,key=value]..."; TOOL_USAGE if that is none. */
+static int not_a_filter(const char *text, struct why *why)
+{
+	return why_not(why, TOOL_USAGE,
+		       "filter \"%.200s\": want class=0108, id=8086:10d3, slot=3b:00.0, driver=nvme or host=4c4c4544",
+		       text);
+}
+
+/*
+ * Add conditions "key=value[,key=value]..."; TOOL_USAGE if that is none. One that says nothing is a
+ * mistake, such as a variable that is not set: a verb would act on every device.
+ */
 int filter_add(struct filter *filter, const char *text, struct why *why)
 {
-	char copy[256], *part, *rest, *value;
+	char copy[256], *part, *rest = copy, *value;
 
 	filter->given = true;
-	snprintf(copy, sizeof(copy), "%s", text);
-	for (part = strtok_r(copy, ",", &rest); part; part = strtok_r(NULL, ",", &rest)) {
+	if (snprintf(copy, sizeof(copy), "%s", text) >= (int)sizeof(copy))
+		return not_a_filter(text, why);
+	while ((part = strsep(&rest, ","))) {
 		value = strchr(part, '=');
 		if (value)
 			*value++ = '\0';
-		if (!value || !set_one(filter, part, value))
-			return why_not(why, TOOL_USAGE,
-				       "filter \"%s\": want class=0108, id=8086:10d3, slot=3b:00.0, driver=nvme or host=4c4c4544",
-				       text);
+		if (!value || !strpbrk(value, FILTER_SAYS) || !set_one(filter, part, value))
+			return not_a_filter(text, why);
 	}
 	return TOOL_OK;
 }

@@ -64,6 +64,7 @@ static const struct {
 struct parse {
 	const struct verb *verb;
 	struct options *opt;
+	bool bare_wait;		/* --wait was given, without seconds */
 };
 
 void options_init(struct options *opt)
@@ -95,10 +96,16 @@ int options_common(int key, char *arg, struct options *opt)
 	return 0;
 }
 
+/* A device has more than three characters, or others than digits. */
 static int parse_argument(struct argp_state *state, const struct parse *parse, char *arg)
 {
 	struct options *opt = parse->opt;
+	size_t len = strlen(arg);
 
+	/* getopt takes an optional value only where it is not a word of its own */
+	if (parse->bare_wait && len <= 3 && strspn(arg, "0123456789") == len)
+		argp_error(state, "--wait %s: for so many seconds, --wait=%s or -w%s", arg, arg,
+			   arg);
 	if (!(parse->verb->take & TAKE_DEVICES))
 		argp_error(state, "\"%s\" is one word too many", arg);
 	opt->device = realloc(opt->device, (opt->devices + 1) * sizeof(*opt->device));
@@ -110,7 +117,7 @@ static int parse_argument(struct argp_state *state, const struct parse *parse, c
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-	const struct parse *parse = state->input;
+	struct parse *parse = state->input;
 	struct options *opt = parse->opt;
 	struct why why;
 
@@ -123,6 +130,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		opt->force = true;
 		return 0;
 	case KEY_WAIT:
+		parse->bare_wait = !arg;
 		opt->wait = arg ? number(state, arg, 0, 86400, "--wait") : OPTIONS_WAIT;
 		opt->deadline = clock_ms() + opt->wait * 1000ll;
 		return 0;
