@@ -112,7 +112,8 @@ def test_list(host):
     assert [line.split()[0] for line in out.splitlines()] == [
         "LENT", DRIVE, "BORROWED", "lease-8000", "OFFERED", "offer-4c4c4544-0000:3b:00.0", "offer-4c4c4544-0000:3c:00.0"]
     assert f"{DRIVE}  borrowed  4c4c4544" in out
-    assert "nvme1n1" in out and "QEMU NVM Express Controller" in out and "8000:00:00.0" in out
+    assert "nvme1n1" in out and "QEMU NVM Express Controller" in out
+    assert "lease-8000  active  4c4c4544  8000:00:00.0" in out
 
 
 def test_list_json(host):
@@ -128,18 +129,35 @@ def test_list_json(host):
     assert lent["class_name"] == "Non-Volatile memory controller"
     assert (borrowed["lease"], borrowed["pci"], borrowed["driver"]) == ("lease-8000", "8000:00:00.0", "nvme")
     assert borrowed["disks"] == ["nvme1n1"] and borrowed["since"] is None and borrowed["device"] == "0000:3c:00.0"
+    assert (borrowed["peer"], borrowed["irq_proof"]) == (PEER, "seen")
     assert offered["link"] == "link0" and offered["bar_sizes"][0] == 16384 and offered["host"] == PEER
 
 
 def test_list_of_nothing_and_filters(host):
     status, made = document(host, "list")
     assert (status, made["lent"], made["borrowed"], made["offered"]) == (OK, [], [], [])
+    for verb in ("list", "show"):
+        said = devlend(host, verb)
+        assert said.status == OK and "no link: no NTB is there; load its driver" in said.line
+    host.link()
+    assert "devlend lend, here or on the other host" in devlend(host, "list").line
+    assert "does not fit the filter" in devlend(host, "list", "--filter", "class=02").line
     host.offer()
     host.offer("0000:3d:00.0", ids=E1000E)
     for text, count in (("class=02", 1), ("class=0108xx", 1), ("class=03", 0), ("id=8086:", 1), ("id=:0010", 1),
                         ("slot=3b:", 1), ("slot=00.0", 2), ("slot=0001::", 0), ("slot=.1", 0), ("host=4C4C", 2),
                         ("host=4d", 0), ("class=02,id=1b36:", 0)):
         assert len(document(host, "list", "--filter", text)[1]["offered"]) == count, text
+
+
+def test_peer_of_a_lost_lease(host):
+    """The offer goes with the link; the lender is still told apart, and --filter finds it either way."""
+    offer = host.offer("0000:3c:00.0", "lent")
+    host.lease(offer)
+    assert devlend(host, "return", "-n", "--filter", "host=4c4c4544-0042").status == OK
+    host.remove(f"{BUS}/{offer}")
+    assert document(host, "list", "--filter", "host=4c4c")[1]["borrowed"][0]["peer"] == "4c4c4544"
+    assert "lender         4c4c4544\n" in devlend(host, "show", "8000").out
 
 
 # Lend
@@ -420,7 +438,7 @@ def test_show(host):
     assert activity["vectors"] == [{"irq": 24, "count": 7}, {"irq": 25, "count": 10}] and activity["interrupts"] == 17
     assert (activity["reads"], activity["read_bytes"], activity["writes"]) == (100, 800 * 512, 20)
     out = devlend(host, "show").out
-    for text in ("link0: up", "0 open", "lease-8000: active", "bar0: yes", "24: 7", "nvme1n1", "DMA direct", "stays in reach",
+    for text in ("link0: up", "0 open", "lease-8000: active", "bar0: yes", "24: 7", "nvme1n1", "DMA direct, interrupts direct (seen)", "stays in reach",
                  "offer-4c4c4544-0000:3b:00.0: lent", "BAR            0: 16384 bytes"):
         assert text in out, text
     host.lent(DRIVE, "borrowed", PEER)

@@ -24,6 +24,16 @@ static void lease_read_shadow(struct lease *lease)
 	nodes_free(&nodes);
 }
 
+/* The offer tells its host, but goes with the link; its name has the first digits. */
+static void lease_read_peer(struct lease *lease)
+{
+	if (strncmp(lease->offer, "offer-", strlen("offer-")))
+		return;
+	if (sys_read(lease->peer, sizeof(lease->peer), SYS_BUS "/%s/host", lease->offer))
+		snprintf(lease->peer, sizeof(lease->peer), "%.8s",
+			 lease->offer + strlen("offer-"));
+}
+
 /* One lease, to be freed; false if it is gone. */
 bool lease_read(struct lease *lease, const char *name)
 {
@@ -39,6 +49,8 @@ bool lease_read(struct lease *lease, const char *name)
 	sys_read(lease->dma_mode, sizeof(lease->dma_mode), "%s/dma_mode", dir);
 	sys_read(lease->dma_flush_ms, sizeof(lease->dma_flush_ms), "%s/dma_flush_ms", dir);
 	sys_read(lease->irq_mode, sizeof(lease->irq_mode), "%s/irq_mode", dir);
+	lease_read_peer(lease);
+	sys_read(lease->irq_proof, sizeof(lease->irq_proof), "%s/irq_proof", dir);
 	sys_read(lease->bar_proof, sizeof(lease->bar_proof), "%s/bar_proof", dir);
 	lease->slot = sys_number(-1, "%s/slot", dir);
 	lease->since = sys_number(-1, "%s/since", dir);
@@ -107,12 +119,14 @@ struct json_object *lease_json(const struct lease *lease)
 	json_text(o, "state", lease->state);
 	json_text(o, "offer", lease->offer);
 	json_text(o, "device", lease_device(lease));
+	json_text(o, "peer", lease->peer);
 	json_text(o, "link", lease->link);
 	json_text(o, "pci", lease->pci);
 	json_text(o, "driver", lease->driver);
 	json_text(o, "dma_mode", lease->dma_mode);
 	json_text(o, "dma_flush_ms", lease->dma_flush_ms);
 	json_text(o, "irq_mode", lease->irq_mode);
+	json_text(o, "irq_proof", lease->irq_proof);
 	json_text(o, "bar_proof", lease->bar_proof);
 	json_number(o, "slot", lease->slot);
 	json_number(o, "since", lease->since);

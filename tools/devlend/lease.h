@@ -14,12 +14,14 @@
  * @name: on the devlend bus
  * @state: as the kernel tells it
  * @offer: the offer that was borrowed
+ * @peer: UUID of the lender; its first eight digits where that is lost
  * @link: link that it was borrowed through
  * @pci: address of the shadow; "" while there is none
  * @driver: driver of the shadow; "" = none
  * @dma_mode: how its DMA addresses are made
  * @dma_flush_ms: how long what its driver unmapped stays in reach; a number, or "never"
  * @irq_mode: how its interrupts arrive
+ * @irq_proof: what is known of the way of its interrupts
  * @bar_proof: whether the way to its registers is proven
  * @slot: its slot
  * @since: when it began, seconds since 1970; -1 = unknown
@@ -31,12 +33,14 @@ struct lease {
 	char name[32];
 	char state[16];
 	char offer[64];
+	char peer[40];
 	char link[32];
 	char pci[PCIADDR_MAX];
 	char driver[64];
 	char dma_mode[16];
 	char dma_flush_ms[16];
 	char irq_mode[16];
+	char irq_proof[16];
 	char bar_proof[16];
 	long long slot;
 	long long since;

@@ -36,13 +36,13 @@ static const char *host(const char *uuid, char *buf, size_t size)
 	return buf;
 }
 
-static void list_lent(const struct filter *filter, struct json_object *o)
+static size_t list_lent(const struct filter *filter, struct json_object *o)
 {
 	struct json_object *list = json_object_new_array();
 	char name[256], peer[16], since[32];
 	struct lents lents;
 	struct table table;
-	size_t i;
+	size_t i, rows;
 
 	table_init(&table, 6, "LENT", "STATE", "PEER", "SINCE", "ISOLATED", "DEVICE");
 	lents_read(&lents);
@@ -59,13 +59,15 @@ static void list_lent(const struct filter *filter, struct json_object *o)
 			  lent->isolated < 0 ? "" : lent->isolated ? "yes" : "no", name);
 	}
 	lents_free(&lents);
-	if (!o && table.rows > 1)
+	rows = table.rows - 1;
+	if (!o && rows)
 		table_print(&table, "");
 	table_free(&table);
 	if (o)
 		json_object_object_add(o, "lent", list);
 	else
 		json_object_put(list);
+	return rows;
 }
 
 /* Disks and interfaces of a lease, and its driver where it has neither. */
@@ -85,47 +87,49 @@ static const char *uses(const struct lease *lease, char *buf, size_t size)
 	return buf;
 }
 
-static void list_leases(const struct filter *filter, struct json_object *o)
+static size_t list_leases(const struct filter *filter, struct json_object *o)
 {
 	struct json_object *list = json_object_new_array();
-	char name[256], use[128], since[32];
+	char name[256], use[128], peer[16], since[32];
 	struct leases leases;
 	struct table table;
-	size_t i;
+	size_t i, rows;
 
-	table_init(&table, 6, "BORROWED", "STATE", "ADDRESS", "AS", "SINCE", "DEVICE");
+	table_init(&table, 7, "BORROWED", "STATE", "PEER", "ADDRESS", "AS", "SINCE", "DEVICE");
 	leases_read(&leases);
 	for (i = 0; i < leases.count; i++) {
 		const struct lease *lease = &leases.lease[i];
 		const char *bdf = lease->pci[0] ? lease->pci : lease_device(lease);
-		const char *lender = lease->offer + strlen("offer-");
-		struct subject subject = { bdf, lease->driver, lender, &lease->ids };
+		struct subject subject = { bdf, lease->driver, lease->peer, &lease->ids };
 
 		if (!filter_fits(filter, &subject))
 			continue;
 		json_object_array_add(list, lease_json(lease));
 		pci_device_name(name, sizeof(name), &lease->ids);
-		table_row(&table, lease->name, lease->state, lease->pci,
+		table_row(&table, lease->name, lease->state,
+			  host(lease->peer, peer, sizeof(peer)), lease->pci,
 			  uses(lease, use, sizeof(use)), age(lease->since, since, sizeof(since)),
 			  name);
 	}
 	leases_free(&leases);
-	if (!o && table.rows > 1)
+	rows = table.rows - 1;
+	if (!o && rows)
 		table_print(&table, "");
 	table_free(&table);
 	if (o)
 		json_object_object_add(o, "borrowed", list);
 	else
 		json_object_put(list);
+	return rows;
 }
 
-static void list_offers(const struct filter *filter, struct json_object *o)
+static size_t list_offers(const struct filter *filter, struct json_object *o)
 {
 	struct json_object *list = json_object_new_array();
 	struct offers offers;
 	struct table table;
 	char name[256];
-	size_t i;
+	size_t i, rows;
 
 	table_init(&table, 4, "OFFERED", "STATE", "LINK", "DEVICE");
 	offers_read(&offers);
@@ -140,29 +144,46 @@ static void list_offers(const struct filter *filter, struct json_object *o)
 		table_row(&table, offer->name, offer->state, offer->link, name);
 	}
 	offers_free(&offers);
-	if (!o && table.rows > 1)
+	rows = table.rows - 1;
+	if (!o && rows)
 		table_print(&table, "");
 	table_free(&table);
 	if (o)
 		json_object_object_add(o, "offered", list);
 	else
 		json_object_put(list);
+	return rows;
+}
+
+/* An empty list could be taken for a tool that does not work: say what it means. */
+static void nothing(const struct options *opt)
+{
+	struct why why;
+
+	if (opt->filter.given)
+		snprintf(why.text, sizeof(why.text), "or it does not fit the filter");
+	else if (!links_usable(&why))
+		snprintf(why.text, sizeof(why.text), "devlend lend, here or on the other host");
+	fprintf(stderr, "devlend: nothing is lent, borrowed or offered; %s\n", why.text);
 }
 
 static int run(const struct verb *verb, struct options *opt)
 {
 	struct json_object *o = NULL;
 	struct why why;
+	size_t rows;
 
 	if (devlend_loaded(&why))
 		return verb_failed(verb, opt, &why);
 	if (opt->json)
 		o = json_document(verb->name);
-	list_lent(&opt->filter, o);
-	list_leases(&opt->filter, o);
-	list_offers(&opt->filter, o);
+	rows = list_lent(&opt->filter, o);
+	rows += list_leases(&opt->filter, o);
+	rows += list_offers(&opt->filter, o);
 	if (o)
 		json_print(o);
+	else if (!rows)
+		nothing(opt);
 	return TOOL_OK;
 }
 

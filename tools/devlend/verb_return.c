@@ -20,8 +20,7 @@ static void find(const struct filter *filter, struct names *targets)
 	leases_read(&leases);
 	for (i = 0; i < leases.count; i++) {
 		const struct lease *lease = &leases.lease[i];
-		const char *host = lease->offer + strlen("offer-");
-		struct subject subject = { lease->pci, lease->driver, host, &lease->ids };
+		struct subject subject = { lease->pci, lease->driver, lease->peer, &lease->ids };
 
 		if (filter_fits(filter, &subject))
 			names_add(targets, lease->name);

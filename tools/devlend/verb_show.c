@@ -154,11 +154,12 @@ static struct json_object *show_lease(const struct lease *lease, bool json)
 		printf("%s: %s\n", lease->name, lease->state);
 		fields_ids(&lease->ids);
 		field("offer", "%s by %s", or_none(lease->offer), or_none(lease->link));
+		field("lender", "%s", or_none(lease->peer));
 		field("address", "%s, driver %s", or_none(lease->pci), or_none(lease->driver));
 		fields_lines("disks", &lease->disks);
 		fields_lines("interfaces", &lease->nets);
-		field("modes", "DMA %s, interrupts %s, registers %s", lease->dma_mode,
-		      lease->irq_mode, lease->bar_proof);
+		field("modes", "DMA %s, interrupts %s (%s), registers %s", lease->dma_mode,
+		      lease->irq_mode, or_none(lease->irq_proof), lease->bar_proof);
 		if (!strcmp(lease->dma_flush_ms, "never"))
 			field("unmapped", "memory stays in reach of the lender");
 		else if (lease->dma_flush_ms[0])
@@ -269,6 +270,11 @@ static int run(const struct verb *verb, struct options *opt)
 			why_not(&why, TOOL_NOT_FOUND,
 				"%s: no such link, device, lease or offer; see devlend list",
 				opt->device[i]);
+	}
+	/* not even a link */
+	if (!opt->devices && !opt->json && !shown.count && links_usable(&why)) {
+		fprintf(stderr, "devlend: nothing to show; %s\n", why.text);
+		why.code = TOOL_OK;
 	}
 	if (why.code || !opt->json) {
 		json_object_put(shown.list);
