@@ -480,9 +480,33 @@ def test_status(host):
     assert status == FAILED and "devlend reclaim it" in made["problems"][0]["message"]
     host.attributes(f"{BUS}/link0", state="down")
     host.remove("sys/module/devlend_borrower")
+    host.put("etc/devlend.conf", f"lend {DRIVE}\nborrow {OFFERED}\n")
     status, made = document(host, "status")
     assert status == MODULES and not made["modules"]["devlend_borrower"]
     assert [p["reason"] for p in made["problems"]] == ["modules", "link", "failed"]
+
+
+def test_status_of_one_role(host):
+    """A host that only lends, or only borrows, is well; not where its file wants the other, or neither is there."""
+    host.link()
+    for module in ("core", "lender"):
+        host.put(f"sys/module/devlend_{module}/refcnt", "0\n")
+    for here, gone, cannot, wants in (("lender", "borrower", "borrow", f"borrow {OFFERED}"),
+                                      ("borrower", "lender", "lend", f"lend {DRIVE}")):
+        host.put(f"sys/module/devlend_{here}/refcnt", "0\n")
+        host.remove(f"sys/module/devlend_{gone}")
+        said = devlend(host, "status")
+        assert said.status == OK and f"cannot {cannot}: devlend_{gone} is not loaded" in said.out
+        host.put("etc/devlend.conf", f"{wants}\n")
+        said = devlend(host, "status")
+        assert said.status == MODULES and f"modprobe devlend_{gone}" in said.err
+        host.put("etc/devlend.conf", f"{wants} and so on\n")
+        assert devlend(host, "status").status == USAGE
+        host.remove("etc/devlend.conf")
+    host.remove("sys/module/devlend_borrower")
+    status, made = document(host, "status")
+    assert status == MODULES and [p["reason"] for p in made["problems"]] == ["modules"]
+    assert "devlend_core alone does nothing: modprobe -a" in made["problems"][0]["message"]
 
 
 def test_watch(host):

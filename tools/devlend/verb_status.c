@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bulk.h"
+#include "conf.h"
 #include "jsonout.h"
 #include "lease.h"
 #include "lent.h"
@@ -13,6 +14,8 @@
 static const char * const modules[] = { "devlend_core", "devlend_lender", "devlend_borrower" };
 
 #define MODULES		(sizeof(modules) / sizeof(*modules))
+
+enum { CORE, LENDER, BORROWER };
 
 /* What there is to complain about; the first decides the exit status. */
 struct complaints {
@@ -25,6 +28,44 @@ static struct why *next(struct complaints *complaints)
 	size_t max = sizeof(complaints->why) / sizeof(*complaints->why);
 
 	return &complaints->why[complaints->count < max ? complaints->count++ : max - 1];
+}
+
+static bool loaded(int module)
+{
+	return sys_exists("/sys/module/%s", modules[module]);
+}
+
+/* What the file wants done, and nobody is there to do. */
+static void look_at_conf(struct complaints *complaints)
+{
+	bool wants[MODULES] = { false };
+	struct conf conf;
+	struct why none;
+	size_t i;
+
+	if (!conf_read(&conf, CONF_FILE, &none) && conf.problems)
+		why_not(next(complaints), TOOL_USAGE,
+			CONF_FILE " has problems (%zu), so nothing is done: devlend config check",
+			conf.problems);
+	for (i = 0; i < conf.count; i++)
+		wants[conf.line[i].lend ? LENDER : BORROWER] = true;
+	for (i = LENDER; i <= BORROWER; i++)
+		if (wants[i] && !loaded(i))
+			why_not(next(complaints), TOOL_MODULES, "%s is not loaded, and "
+				CONF_FILE " %s: modprobe %s", modules[i],
+				i == LENDER ? "lends" : "borrows", modules[i]);
+	conf_free(&conf);
+}
+
+/* A host may have one role only: then the other's module is not missed. */
+static void look_at_modules(struct complaints *complaints)
+{
+	if (loaded(CORE) && (loaded(LENDER) || loaded(BORROWER)))
+		look_at_conf(complaints);
+	else
+		why_not(next(complaints), TOOL_MODULES,
+			"%s: modprobe -a devlend_lender devlend_borrower",
+			loaded(CORE) ? "devlend_core alone does nothing" : "not loaded");
 }
 
 /* What of a host is in use, and what is out of order. */
@@ -65,9 +106,7 @@ static void print_json(const struct verb *verb, const struct links *links, const
 	size_t i;
 
 	for (i = 0; i < MODULES; i++)
-		json_object_object_add(part, modules[i],
-				       json_object_new_boolean(sys_exists("/sys/module/%s",
-									  modules[i])));
+		json_object_object_add(part, modules[i], json_object_new_boolean(loaded(i)));
 	json_object_object_add(o, "modules", part);
 	part = json_object_new_array();
 	for (i = 0; i < links->count; i++)
@@ -97,6 +136,9 @@ static void print(const struct links *links, const size_t counts[4],
 	}
 	printf("lends %zu, %zu of them borrowed; has borrowed %zu; %zu offered to it\n",
 	       counts[0], counts[1], counts[2], counts[3]);
+	if (loaded(LENDER) != loaded(BORROWER))
+		printf("cannot %s: %s is not loaded\n", loaded(LENDER) ? "borrow" : "lend",
+		       modules[loaded(LENDER) ? BORROWER : LENDER]);
 	fflush(stdout);
 	for (i = 0; i < complaints->count; i++)
 		fprintf(stderr, "devlend: %s\n", complaints->why[i].text);
@@ -105,15 +147,12 @@ static void print(const struct links *links, const size_t counts[4],
 static int run(const struct verb *verb, struct options *opt)
 {
 	struct complaints complaints = { 0 };
-	size_t i, counts[4] = { 0 };
+	size_t counts[4] = { 0 };
 	struct links links;
 	struct why why;
 
-	for (i = 0; i < MODULES; i++)
-		if (!sys_exists("/sys/module/%s", modules[i]))
-			why_not(next(&complaints), TOOL_MODULES, "%s is not loaded: modprobe %s",
-				modules[i], modules[i]);
-	if (sys_exists("/sys/module/devlend_core") && links_usable(&why))
+	look_at_modules(&complaints);
+	if (loaded(CORE) && links_usable(&why))
 		*next(&complaints) = why;
 	links_read(&links);
 	look(&complaints, counts);
