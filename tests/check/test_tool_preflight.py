@@ -167,6 +167,8 @@ def test_patterns(good, line, result, text):
     assert (first["about"], first["result"]) == ("link0", "pass")
     assert second["result"] == found(made, "link0", "message")["result"] == result
     assert "window 1" in second["message"] and text in second["message"], second
+    for argv in ((), ("--test",)):
+        assert ("on the other host tests those into it." in devlend(good, "preflight", *argv).out) == bool(argv)
 
 
 def test_patterns_cannot_be_had(good):
@@ -193,6 +195,8 @@ def test_what_is_looked_at(good):
     assert [one["about"] for one in look(good)[1]["verdicts"]] == [DRIVE, "offer-4c4c4544-0000:3b:00.0"]
     assert [one["about"] for one in look(good, "--filter", "class=02")[1]["verdicts"]] == [CARD]
     assert [one["about"] for one in look(good, "nvme0n1")[1]["verdicts"]] == [DRIVE]
+    said = devlend(good, "preflight", "--filter", "class=03")
+    assert said.status == NOT_FOUND and "fits the filter" in said.line
     said = devlend(good, "preflight", "0000:00:1e.0")
     assert said.status == NOT_FOUND and "no such device or offer" in said.line
 

@@ -203,6 +203,13 @@ static void print(const struct preflight *pf, const struct verdicts *verdicts)
 		print_verdict(pf, &verdicts->verdict[i]);
 }
 
+/* A test of a window is one of a direction; the other is the other host's to see. */
+static void print_test(void)
+{
+	puts("\nTested were the windows into this host.");
+	puts("devlend preflight --test on the other host tests those into it.");
+}
+
 static int first_failure(const struct findings *findings)
 {
 	size_t i;
@@ -228,6 +235,8 @@ static int run(const struct verb *verb, struct options *opt)
 		add_all(&pf, &verdicts, &opt->filter);
 	for (i = 0; i < opt->devices && !why.code; i++)
 		add_named(&pf, &verdicts, opt->device[i], &why);
+	if (opt->filter.given && !verdicts.count && !why.code)
+		why_not(&why, TOOL_NOT_FOUND, "no device or offer fits the filter");
 	code = why.code ? why.code : first_failure(&pf.findings);
 	if (why.code)
 		verb_failed(verb, opt, &why);
@@ -235,6 +244,8 @@ static int run(const struct verb *verb, struct options *opt)
 		print_json(verb, &pf, &verdicts);
 	else
 		print(&pf, &verdicts);
+	if (opt->test && !opt->json && !why.code)
+		print_test();
 	links_free(&pf.links);
 	free(pf.windows);
 	free(verdicts.verdict);
