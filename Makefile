@@ -53,8 +53,16 @@ VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
 DKMS_FILES := Makefile Kbuild Kbuild.features dkms.conf README.md LICENSE
 DKMS_DIR = $(DESTDIR)/usr/src/devlend-$(VERSION)
 
+# what messages and the manual page send their reader to
+DOCS := README.md $(wildcard Documentation/*.rst Documentation/ABI/testing/*)
+PREFIX ?= /usr/local
+DOCDIR ?= $(PREFIX)/share/doc/devlend
+
 install:
 	+$(MAKE) -C tools/devlend install
+	for file in $(DOCS); do \
+		install -D -m 644 "$$file" "$(DESTDIR)$(DOCDIR)/$${file#Documentation/}" || exit 1; \
+	done
 
 install-dkms:
 	for file in $(DKMS_FILES) $$(find include common lender borrower -name '*.[ch]' -o -name Kbuild); do \
@@ -67,7 +75,7 @@ deb:
 	rm -rf $(BUILD)/deb
 	mkdir -p $(BUILD)/deb/src
 	tar -c --exclude-vcs --exclude='*.o' --exclude='*.cmd' --exclude='*.ko' --exclude='*.mod*' $(DKMS_FILES) \
-		include common lender borrower tools/devlend debian | tar -x -C $(BUILD)/deb/src
+		include common lender borrower tools/devlend Documentation debian | tar -x -C $(BUILD)/deb/src
 	cd $(BUILD)/deb/src && dpkg-buildpackage -b -us -uc --ignore-builtin-builddeps
 
 # --- the rig --------------------------------------------------------------------
@@ -158,7 +166,7 @@ help:
 	@echo '                 KDIR=<kernel build tree> NTB_SYMVERS=<Module.symvers of its NTB drivers>'
 	@echo 'modules_install  install them'
 	@echo 'tool             the command line tool, build/tool/devlend (libjson-c-dev, libpci-dev)'
-	@echo 'install          the tool, its manual page, completions, units and udev rules, below DESTDIR and PREFIX=/usr/local'
+	@echo 'install          the tool, its manual page, completions, units, udev rules and documents, below DESTDIR and PREFIX=/usr/local'
 	@echo 'install-dkms     the sources of the modules, to where DKMS looks for them'
 	@echo 'deb              Debian packages of both, in build/deb'
 	@echo 'demo             two virtual hosts: lend an NVMe drive, use it, give it back (root)'

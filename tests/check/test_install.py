@@ -16,6 +16,8 @@ INSTALLED = {"sbin/devlend": None, "share/devlend/schema.json": "schema.json", "
              "share/zsh/site-functions/_devlend": "completion/_devlend",
              "lib/udev/rules.d/90-devlend.rules": "system/90-devlend.rules",
              "lib/systemd/system/devlend.service": None, "lib/systemd/system/devlend-apply@.service": None}
+DOCS = {str(path.relative_to(paths.TOP / "Documentation")): path for path in (paths.TOP / "Documentation").rglob("*")
+        if path.is_file()} | {"README.md": paths.TOP / "README.md"}
 # what DKMS calls its own, away from that of the chroot: /var/lib/dkms also holds keys
 OWN_FOLDER = "mount -t tmpfs tmpfs /var/lib/dkms && exec \"$@\""
 
@@ -31,6 +33,9 @@ def test_install(command, tmp_path, prefix):
     done = command("make", "-s", "install", f"DESTDIR={tmp_path}", *([f"PREFIX={prefix}"] * (prefix == "/usr")))
     assert done.returncode == 0, done.stdout
     found = {str(path.relative_to(f"{tmp_path}{prefix}")): path for path in tmp_path.rglob("*") if path.is_file()}
+    for name, source in DOCS.items():
+        path = found.pop(f"share/doc/devlend/{name}")
+        assert path.stat().st_mode & 0o777 == 0o644 and path.read_bytes() == source.read_bytes(), name
     assert set(found) == set(INSTALLED)
     for name, path in found.items():
         assert path.stat().st_mode & 0o777 == (0o755 if "sbin" in name else 0o644), name
@@ -56,6 +61,13 @@ def test_units_and_rules(command):
         done = in_chroot(command, *check)
         assert done.returncode == 0 and "devlend" not in done.stdout.replace(str(root), ""), done.stdout
     shutil.rmtree(root)
+
+
+def test_pages_that_are_named_are_installed():
+    """A message, or the manual page, sends nobody to a page that is not there."""
+    texts = [path.read_text() for path in [*TOOL.glob("*.c"), TOOL / "devlend.8"]]
+    named = {name for text in texts for name in re.findall(r"[\w-]+\.rst", text.replace("\\-", "-"))}
+    assert {"quick-start.rst", "porting.rst", "troubleshooting.rst"} <= named <= set(DOCS)
 
 
 def test_one_version():
@@ -134,6 +146,7 @@ def test_debian_packages(command):
     assert f"./usr/src/devlend-{version()}/dkms.conf\n" in in_package["devlend-dkms"]
     assert f"./usr/src/devlend-{version()}/common/Kbuild\n" in in_package["devlend-dkms"]
     for name in ("sbin/devlend", "share/zsh/vendor-completions/_devlend", "share/man/man8/devlend.8.gz",
+                 "share/doc/devlend/troubleshooting.rst.gz",
                  "lib/udev/rules.d/90-devlend.rules", "lib/systemd/system/devlend.service"):
         assert f"./usr/{name}\n" in in_package["devlend"], in_package["devlend"]
     assert f"devlend ({version()}) " in (paths.TOP / "debian/changelog").read_text()
