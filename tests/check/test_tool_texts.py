@@ -74,6 +74,9 @@ def test_bash_completion(helps, tmp_path):
     assert complete(host, "devlend return ") == {"lease-8000"}
     assert complete(host, "devlend show l") == {"link0", "lease-8000"}
     assert "class=" in complete(host, "devlend lend --filter ")
+    assert complete(host, "devlend config ") == {"check", "apply"}
+    for line in ("devlend config check ", "devlend --sysroot "):
+        assert str(host.root) in complete(host, f"{line}{str(host.root)[:-1]}"), line
 
 
 def test_zsh_completion(helps):
@@ -84,7 +87,9 @@ def test_zsh_completion(helps):
         subprocess.run([zsh, "-n", ZSH], check=True)
     elif (paths.CHROOT / "usr/bin/zsh").exists():
         subprocess.run(["chroot", paths.CHROOT, "zsh", "-n", "-s"], input=text, check=True, text=True)
+    lists = {f"${name}": value for name, value in re.findall(r"^\t(\w+)=\((.*)\)$", text, re.M)}
     for verb, options in helps.items():
-        assert f"'{verb}:" in text and re.search(rf"^\t\t{verb}\) _arguments", text, re.M), verb
-        for option in options - {"--filter", "--wait", "--dry-run", "--json"}:
-            assert f"{option}" in text, option
+        assert f"'{verb}:" in text, verb
+        spec, = re.findall(rf"^\t\t{verb}\) _arguments (.*) ;;$", text, re.M)
+        spec = re.sub(r"\$\w+", lambda name: lists[name.group()], re.sub(r"\[[^\]]*\]", "", spec))
+        assert set(re.findall(r"--[a-z-]*[a-z]", re.sub(r"\[[^\]]*\]", "", spec))) == options, verb

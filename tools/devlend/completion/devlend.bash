@@ -67,12 +67,18 @@ _devlend()
 		return) words=$(_devlend_bus lease-) ;;
 		lspci) words=$(_devlend_bus lent- lease-) ;;
 		preflight) words="$(_devlend_pci) $(_devlend_bus lent- offer-)" ;;
-		config) words='check apply' ;;
+		config)
+			words='check apply'
+			case ${COMP_WORDS[COMP_CWORD - 1]} in
+			check | apply) words=$(compgen -f -- "$cur") ;;
+			esac
+			;;
 		show) words=$(_devlend_bus link lent- lease- offer-) ;;
 		*) words='' ;;
 		esac
 		case ${COMP_WORDS[COMP_CWORD - 1]} in
 		-f | --filter) words='class= id= slot= driver= host=' ;;
+		--sysroot) words=$(compgen -d -- "$cur") ;;
 		esac
 		;;
 	esac
