@@ -73,8 +73,10 @@ static int borrow_grant(struct borrower_lease *lease)
 	windows = borrow_apertures(lease, aperture, ARRAY_SIZE(aperture));
 	err = devlend_call(lease->link, &call);
 	if (err) {
-		dev_err(&lease->dev, "the lender refused %s (%d); its log says why\n",
-			lease->offer_name, err);
+		/* that the link was lost is told already */
+		if (err != -ENOTCONN)
+			dev_err(&lease->dev, "the lender refused %s (%d); its log says why\n",
+				lease->offer_name, err);
 		return err;
 	}
 	err = -EPROTO;

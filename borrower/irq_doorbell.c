@@ -240,10 +240,10 @@ static int doorbell_ask(struct borrower_lease *lease, struct borrower_doorbell *
 	if (!call.reply)
 		return -ENOMEM;
 	err = devlend_call(lease->link, &call);
-	if (err)
+	if (err && err != -ENOTCONN)
 		dev_err(&lease->dev, "the lender cannot take the interrupts of %s (%d); its log says why\n",
 			lease->offer_name, err);
-	else
+	if (!err)
 		err = doorbell_parse(db, call.reply, call.reply_len);
 	if (err == -EPROTO)
 		dev_err(&lease->dev, "impossible answer about the interrupts of %s\n",

@@ -69,7 +69,7 @@ static int ops_flush(void *ctx)
 	struct borrower_shadow *shadow = ctx;
 	int err = devlend_atomic_flush(shadow->lease->link);
 
-	if (err)
+	if (err && err != -ENOTCONN)
 		dev_warn_ratelimited(&shadow->lease->dev, "the lender did not carry out a config write (%d); see its log\n",
 				     err);
 	return err;
