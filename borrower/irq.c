@@ -191,7 +191,7 @@ unlock:
  * @lease: its interrupt domain is made, no bridge has it yet
  *
  * Context: the lease's worker; no locks held. Return: 0 with the mode in force proven; else an
- * errno after one log line.
+ * errno after one log line; -ENOTCONN or -ENOLINK without one where the link is lost.
  */
 int borrower_irq_prove(struct borrower_lease *lease)
 {
@@ -201,8 +201,8 @@ int borrower_irq_prove(struct borrower_lease *lease)
 		const struct borrower_irq_ops *ops = lease->irq.ops;
 
 		err = ops->prove ? ops->prove(lease) : 0;
-		/* of a lender that is lost no way is open */
-		if (!err || READ_ONCE(lease->dead))
+		/* of a lender that is lost no way is open; the call may know first */
+		if (!err || err == -ENOTCONN || READ_ONCE(lease->dead))
 			return err;
 		err = irq_fall_back(lease, err);
 		if (err)

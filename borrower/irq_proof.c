@@ -119,7 +119,7 @@ static int irq_proof_try(struct irq_proof *proof, struct borrower_lease *lease)
 	err = borrower_probe_message(lease, addr - proof->irq->msi_device_addr, msg.data);
 	if (!err && !wait_for_completion_timeout(&proof->came, msecs_to_jiffies(IRQ_ARRIVAL_MS)))
 		err = -EIO;
-	if (err)
+	if (err && err != -ENOTCONN)
 		dev_err(&lease->dev, "the lender's interrupt message (%#llx, data %#x) did not arrive (%d); check window, interrupt remapping and bus mastering of the NTB\n",
 			addr, msg.data, err);
 	return err;
@@ -132,7 +132,7 @@ static int irq_proof_try(struct irq_proof *proof, struct borrower_lease *lease)
  *
  * Context: the lease's worker; no locks held.
  * Return: 0; -EIO where none arrives; -ENOLINK; -ENOSPC or -ENOMEM where there is no vector; an
- * errno of devlend_call(). After one log line.
+ * errno of devlend_call(). After one log line, but for a link that is lost, which is told already.
  */
 int borrower_irq_prove_message(struct borrower_lease *lease, struct irq_domain *parent)
 {
@@ -144,6 +144,8 @@ int borrower_irq_prove_message(struct borrower_lease *lease, struct irq_domain *
 	if (!lease->dead)
 		err = irq_proof_begin(&proof, parent, "devlend-proof");
 	mutex_unlock(&lease->lock);
+	if (err == -ENOLINK)
+		return err;
 	if (!err) {
 		err = request_irq(proof.virq, irq_proof_handle, 0, "devlend-proof", &proof);
 		if (err)
