@@ -227,3 +227,5 @@ module_init(main_init);
 module_exit(main_exit);
 MODULE_DESCRIPTION("Use PCI Express devices of other hosts through a non-transparent bridge");
 MODULE_LICENSE("GPL");
+/* "modprobe devlend" loads both */
+MODULE_ALIAS("devlend");

@@ -96,3 +96,5 @@ module_init(main_init);
 module_exit(main_exit);
 MODULE_DESCRIPTION("Lend PCI Express devices to other hosts through a non-transparent bridge");
 MODULE_LICENSE("GPL");
+/* "modprobe devlend" loads both */
+MODULE_ALIAS("devlend");

@@ -2,6 +2,7 @@
 """The modules build for every supported kernel without a warning, and say so where they cannot."""
 
 import re
+import subprocess
 
 import pytest
 from rig import paths
@@ -23,6 +24,9 @@ def test_builds_without_warnings(build_modules, kernel):
         pytest.fail(f"status {done.returncode}\n{done.stdout}", pytrace=False)
     built = {module.stem for module in modules}
     assert built == MODULES | FOR_TESTS | ({"devlend_kunit"} if kernel == "checking" else set())
+    aliases = {module.stem: subprocess.run(["modinfo", "-F", "alias", module], check=True, capture_output=True,
+                                           text=True).stdout.split() for module in modules if module.stem in MODULES}
+    assert aliases == {"devlend_core": [], "devlend_lender": ["devlend"], "devlend_borrower": ["devlend"]}
 
 
 def test_kernel_without_ntb(command, tmp_path):
