@@ -149,7 +149,8 @@ class FakeHost:
         folder = f"sys/devices/devlend-leases/{name}"
         pci = f"{domain}:00:00.0"
         self.attributes(folder, state=state, offer=offer, link="link0", domain=domain, slot=0, pci=pci,
-                        dma_mode="direct", dma_flush_ms="never", irq_mode="direct", irq_proof="seen", bar_proof="proven")
+                        dma_mode="direct", dma_flush_ms="never", irq_mode="direct", irq_proof="seen",
+                        bar_proof="proven")
         self.put(f"{folder}/return", "")
         self.link_to(f"{BUS}/{name}", folder)
         if disk:

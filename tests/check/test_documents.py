@@ -52,3 +52,16 @@ def test_words(page):
 def test_exceptions_are_needed():
     said = "".join((paths.TOP / page).read_text() for page in PAGES)
     assert not {word for word in FOREIGN_WORDS if word not in said or in_sources(word)}
+
+
+def test_recorded_session():
+    """README.md has a run of the demo: its steps in their order, and each tool's command of a step."""
+    demo, readme = ((paths.TOP / name).read_text() for name in ("tests/e2e/demo.py", "README.md"))
+    steps = re.findall(r'^ +step\("(.*)"\)$', demo, re.M)
+    shown = re.findall(r"^    \[ *[\d.]+ s\] (.*)$", readme, re.M)
+    assert len(shown) > 8 and [title for title in steps if title in shown] == sorted(shown, key=steps.index)
+    ran = [re.escape(command).replace(r"\{bdf\}", r"[\w:.]+").replace(r"\{lease\}", r"lease-\d+")
+           for command in re.findall(r'show\("\w+", \w+, f?"(devlend [^"]*)"', demo)]
+    recorded = re.findall(r"^      (?:lender|borrower)# (devlend .*)$", readme, re.M)
+    assert recorded and not {one for one in recorded if not any(re.fullmatch(command, one) for command in ran)}
+    assert not {command for command in ran if not any(re.fullmatch(command, one) for one in recorded)}

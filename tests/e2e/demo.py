@@ -7,17 +7,21 @@ its stock driver, returned and reclaimed. Each step prints the command that an o
 and what it answered; the first that does not do as it should ends the demo with its reason.
 """
 
+import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
 import lending
-from rig import Nvme, Pair
+from rig import Nvme, Pair, paths
 from rig.agent import CommandFailed
 from rig.process import clean_up_on_signals
 
 START = time.monotonic()
+TOOL = paths.BUILD / "tool-guest/devlend"
+# what the tool ends with where a device is in use
+IN_USE = 6
 
 
 def step(title):
@@ -25,10 +29,13 @@ def step(title):
     print(f"\n[{time.monotonic() - START:5.1f} s] {title}", flush=True)
 
 
-def show(name, guest, command, timeout=120):
-    """Run a command in a guest as an operator would, and print both."""
+def show(name, guest, command, timeout=120, status=0):
+    """Run a command in a guest as an operator would, and print both; it is to end with that status."""
     print(f"  {name}# {command}", flush=True)
-    out = guest.text(command, timeout=timeout)
+    done = guest.run(f"{command} 2>&1", timeout=timeout, check=False)
+    if done.rc != status:
+        raise lending.StepFailed(f"{command}: ended with {done.rc}: {done.out}")
+    out = done.out
     for line in out.splitlines():
         print(f"    {line}", flush=True)
     return out
@@ -54,7 +61,10 @@ def use_drive(pair, lease, digest):
     step("A file system and a file, written by the borrower")
     show("borrower", guest, f"mkfs.ext4 -q -F /dev/{disk} && mkdir -p /mnt/d && mount /dev/{disk} /mnt/d", 300)
     show("borrower", guest, "uname -a > /mnt/d/hello && dd if=/dev/urandom bs=64k count=2 >> /mnt/d/hello 2>/dev/null")
-    written = show("borrower", guest, "sync && sha256sum < /mnt/d/hello && umount /mnt/d")
+    written = show("borrower", guest, "sync && sha256sum < /mnt/d/hello")
+    step("What is in use is not given back")
+    show("borrower", guest, f"devlend return {lease}", status=IN_USE)
+    show("borrower", guest, "umount /mnt/d")
     return written.split()[0]
 
 
@@ -63,25 +73,25 @@ def run(pair, digest):
     lender, borrower = pair.lender, pair.borrower
     step("Two hosts, one NTB: the links are up")
     lending.ready(pair)
-    show("lender", lender, f"cat {lending.BUS}/link0/state")
+    for guest in pair.guests:
+        guest.push(TOOL, "/usr/local/sbin/devlend", mode=0o755)
+    show("lender", lender, "devlend status")
     bdf = lending.find_pci(lender, lending.NVME)
     step("The drive on the lender, with its own driver")
     show("lender", lender, f"lspci -k -s {bdf}")
     step("Lend it")
-    show("lender", lender, f"echo {bdf} > {lending.DRIVER}/lend")
+    show("lender", lender, f"devlend lend {bdf}")
     step("Available on the borrower")
-    offer = lending.wait_offer(borrower, bdf)
-    show("borrower", borrower, f"cd {lending.BUS}/{offer} && grep -s . id state vendor device class")
+    lending.wait_offer(borrower, bdf)
+    show("borrower", borrower, "devlend list")
     step("Borrow it")
-    print(f"  borrower# echo auto > {lending.BUS}/{offer}/borrow")
-    lease = lending.borrow(borrower, offer)
-    show("borrower", borrower, f"cd {lending.BUS}/{lease} && grep -s . state pci dma_mode irq_mode")
+    show("borrower", borrower, f"devlend borrow --wait=120 {bdf}")
+    lease, = lending.names(borrower, "lease")
+    show("lender", lender, "devlend list")
     written = use_drive(pair, lease, digest)
     step("Return it, and take it back on the lender")
-    print(f"  borrower# echo 1 > {lending.BUS}/{lease}/return")
-    lending.give_back(borrower, lease)
-    lending.wait_state(lender, f"lent-{bdf}", "offered")
-    show("lender", lender, f"echo {bdf} > {lending.DRIVER}/reclaim")
+    show("borrower", borrower, f"devlend return {lease}")
+    show("lender", lender, f"devlend reclaim {bdf}")
     disk = lending.nvme_block(lender, bdf)
     show("lender", lender, f"lspci -k -s {bdf}")
     step("The borrower's file, read on the lender with its own driver")
@@ -95,6 +105,7 @@ def run(pair, digest):
 def main():
     """Boot the pair, run the steps; 0 when all of them did as they should."""
     clean_up_on_signals()
+    subprocess.run([paths.TOP / "tests/rig/build-tool.sh"], check=True)
     step("Booting two guests")
     with tempfile.TemporaryDirectory(prefix="devlend-demo-") as run_dir:
         with Pair(Path(run_dir), **lending.options(devices=[Nvme(size=16 << 20)])) as pair:
