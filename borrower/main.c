@@ -63,7 +63,7 @@ static void main_link_up(struct devlend_link *link)
 	struct devlend_call call = { .op = DEVLEND_OP_OFFERS };
 	int err = devlend_call_insist(link, &call);
 
-	/* a link that is lost again is told of; a lender that is loaded later sends its offers by itself */
+	/* a lost link is told of elsewhere; a lender that is loaded later sends offers itself */
 	if (err && err != -ENOTCONN && err != devlend_status_to_errno(DEVLEND_E_NOSVC))
 		dev_warn_ratelimited(devlend_link_dev(link), "cannot ask the peer for its offers (%d); reload its devlend_lender to see them\n",
 				     err);
