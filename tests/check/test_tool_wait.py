@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0
 """The devlend tool on fake hosts: --wait, for what it waits and for what not."""
 
+import contextlib
+import fcntl
+import os
 import re
+import struct
+import subprocess
+import termios
 import time
 
+import pytest
+
 from fake_host import DRIVER
-from tool_host import DRIVE, IMPOSSIBLE, OFFERED, OK, TIMEOUT, USAGE, Running, built, devlend, hold, host, mounted
+from tool_host import (BINARY, DRIVE, IMPOSSIBLE, OFFERED, OK, TIMEOUT, USAGE, Running, built, devlend, environment,
+                       hold, host, mounted)
 
 __all__ = ["built", "host"]	# fixtures
 
@@ -28,6 +37,30 @@ def test_wait_in_vain(host):
     said = devlend(host, "lend", "--wait=1", DRIVE)
     assert said.status == TIMEOUT and "not within 1 s: nvme0n1p1 is mounted" in said.err
     assert host.read(f"{DRIVER}/lend") == ""
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_on_a_terminal(host, columns):
+    """The line is rewritten in place, which only works while it does not wrap; it leaves nothing behind."""
+    here, there = os.openpty()
+    fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    host.link()
+    with subprocess.Popen([str(BINARY), "borrow", "--wait=1", OFFERED], env=environment(host), stdin=there,
+                          stdout=there, stderr=there) as tool:
+        os.close(there)
+        said = b""
+        with contextlib.suppress(OSError):		# EIO, when the tool has ended
+            while piece := os.read(here, 4096):
+                said += piece
+        os.close(here)
+    *lines, last = said.decode().split("\r\033[K")
+    assert tool.returncode == TIMEOUT and last.startswith(f"devlend: {OFFERED}: not within 1 s: no such offer")
+    assert lines[0] == "" and len(lines) > 2
+    for line in lines[1:]:
+        assert re.fullmatch(rf"{OFFERED}: waiting: no such .* \.\.\. [01] s", line) and len(line) < columns, line
+    whole = "the other host ... 0 s"
+    assert lines[1].endswith(whole) if columns == 200 else not lines[1].endswith(whole)
+    assert columns == 200 or len(lines[1]) == columns - 1
 
 
 def test_no_wait_for_what_time_does_not_change(host):

@@ -7,13 +7,32 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "wait.h"
 
+/* columns of a terminal that does not tell */
+#define PROGRESS_COLUMNS	80
+
 static char progress_last[512];
 static long long progress_start;
+
+/* One line of the terminal: what wraps cannot be rewritten in place. */
+static void progress_rewrite(const char *text)
+{
+	struct winsize size = { 0 };
+	char elapsed[32];
+	int room;
+
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || !size.ws_col)
+		size.ws_col = PROGRESS_COLUMNS;
+	/* the last column stays free: some terminals wrap when it is written */
+	room = size.ws_col - 1 - snprintf(elapsed, sizeof(elapsed), " ... %lld s",
+					  (clock_ms() - progress_start) / 1000);
+	fprintf(stderr, "\r\033[K%.*s%s", room > 0 ? room : 0, text, elapsed);
+}
 
 /* Say what is waited for, if anybody wants to know. */
 void progress(const struct options *opt, const char *fmt, ...)
@@ -30,8 +49,7 @@ void progress(const struct options *opt, const char *fmt, ...)
 	if (!progress_last[0])
 		progress_start = clock_ms();
 	if (terminal)
-		fprintf(stderr, "\r\033[K%s ... %lld s", text,
-			(clock_ms() - progress_start) / 1000);
+		progress_rewrite(text);
 	else if (strcmp(text, progress_last))
 		fprintf(stderr, "devlend: %s ...\n", text);
 	snprintf(progress_last, sizeof(progress_last), "%s", text);
