@@ -185,6 +185,7 @@ def test_patterns_cannot_be_had(good):
     assert "debugfs" in bad(good, "link0", "pattern", "unknown", "--test")["remedy"]
     good.put(f"{BUS}/link0/state", "down\n")
     bad(good, "link0", "pattern", "unknown", "--test")
+    assert "on the other host" not in devlend(good, "preflight", "--test").out
 
 
 def test_what_is_looked_at(good):

@@ -19,7 +19,7 @@ ZSH = TOOL / "completion/_devlend"
 
 @pytest.fixture(scope="module")
 def helps():
-    """{verb: its long options, from --help}; "" is the tool itself."""
+    """{verb: its long options, from --help}."""
     subprocess.run(["make", "-s", "-C", TOOL], check=True)
 
     def text(*argv):
@@ -29,8 +29,10 @@ def helps():
 
 
 def test_verbs(helps):
-    """Each source file of a verb is a verb."""
+    """Each source file of a verb is a verb; its line in --help does not wrap."""
     assert set(helps) == {path.stem[len("verb_"):] for path in TOOL.glob("verb_*.c")}
+    text = subprocess.run([BINARY, "--help"], check=True, capture_output=True, text=True).stdout
+    assert len(re.findall(r"^  [a-z]+ .*\.$|^  [a-z]+ .*\?$", text, re.M)) == len(helps), text
 
 
 def test_manual_page(helps, command):
@@ -40,6 +42,11 @@ def test_manual_page(helps, command):
         assert f"\n.TP\n.B {verb}\n" in page, verb
         assert not options - said, verb
     assert not said - set().union(*helps.values())
+    plain = re.sub(r"\\f[BIR]", "", page.replace("\\-", "-")).replace('"', "")
+    for verb in helps:
+        text = subprocess.run([BINARY, verb, "--help"], check=True, capture_output=True, text=True).stdout
+        for short, long in re.findall(r"^  (-.), (--[a-z-]+)", text, re.M):
+            assert re.search(rf"{re.escape(short)} *, *{long}\b", plain), (verb, short)
     done = command("groff", "-man", "-Tutf8", "-ww", "-z", TOOL / "devlend.8")
     assert done.returncode == 0 and not done.stdout
 

@@ -181,8 +181,8 @@ static int run(const struct verb *verb, struct options *opt)
 const struct verb verb_lspci = {
 	.name = "lspci",
 	.args = "DEVICE",
-	.doc = "Show the config space of a lent device as its borrower is told it, by lspci.\v"
-		"DEVICE is a lent device, or a lease, of which the shadow's is shown.",
+	.doc = "Show a lent device's config space as its borrower is told it.\v"
+		"By lspci. DEVICE is a lent device, or a lease, of which the shadow's is shown.",
 	.take = TAKE_DEVICES | TAKE_VIEW,
 	.run = run,
 };

@@ -204,8 +204,16 @@ static void print(const struct preflight *pf, const struct verdicts *verdicts)
 }
 
 /* A test of a window is one of a direction; the other is the other host's to see. */
-static void print_test(void)
+static void print_test(const struct findings *findings)
 {
+	size_t i;
+
+	for (i = 0; i < findings->count; i++)
+		if (!strcmp(findings->finding[i].check, "pattern") &&
+		    findings->finding[i].result != RESULT_UNKNOWN)
+			break;
+	if (i == findings->count)
+		return;
 	puts("\nTested were the windows into this host.");
 	puts("devlend preflight --test on the other host tests those into it.");
 }
@@ -245,7 +253,7 @@ static int run(const struct verb *verb, struct options *opt)
 	else
 		print(&pf, &verdicts);
 	if (opt->test && !opt->json && !why.code)
-		print_test();
+		print_test(&pf.findings);
 	links_free(&pf.links);
 	free(pf.windows);
 	free(verdicts.verdict);
