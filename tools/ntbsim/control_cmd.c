@@ -154,6 +154,8 @@ static jobj *port_status(const struct port *p)
 	add_u64(o, "int_status", p->regs.status);
 	add_u64(o, "int_disable", p->regs.disable);
 	add_int(o, "vectors", vectors);
+	add_bool(o, "msix", pcicfg_msix(&p->pci));
+	add_bool(o, "intx", p->line_fd >= 0);
 	add_u64(o, "dma_maps", p->dma.n);
 	add_u64(o, "held", p->out.n);
 	add_bool(o, "frozen", p->out.frozen);

@@ -78,7 +78,7 @@ struct window_counters {
  * @doorbells_merged: the bit was still set
  * @doorbells_held: waited for earlier writes
  * @irqs: interrupts raised at this port's own guest
- * @irqs_lost: its vector had no eventfd, or its bus mastering was off
+ * @irqs_lost: with MSI-X on, its vector had no eventfd, or its bus mastering was off
  * @link_events: changes of the link told to this port's guest
  * @spad_local_reads: of its own scratchpads, in words
  * @spad_local_writes: likewise

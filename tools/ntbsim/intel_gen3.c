@@ -22,6 +22,11 @@ bool gen3_link_enabled(const struct gen3 *regs)
 	return !(regs->cntl & GEN3_CNTL_DISABLE);
 }
 
+bool gen3_pending(const struct gen3 *regs)
+{
+	return regs->status & ~regs->disable;
+}
+
 static void raise_bit(struct port *port, unsigned int bit)
 {
 	port_raise_irq(port, port->regs.intvec[bit]);
@@ -38,6 +43,7 @@ bool gen3_set_status(struct port *port, unsigned int bit)
 	puppet_kick(port->puppet);
 	if (!(regs->disable & m))
 		raise_bit(port, bit);
+	port_update_line(port);
 	return true;
 }
 
@@ -51,6 +57,7 @@ static void write_disable(struct port *port, uint64_t v)
 		raise_bit(port, __builtin_ctzll(pending));
 		pending &= pending - 1;
 	}
+	port_update_line(port);
 }
 
 /* Where a slot that only stores its value keeps it, or NULL. */
@@ -179,6 +186,7 @@ static void slot_write(struct port *port, uint64_t at, uint64_t v,
 		break;
 	case GEN3_INT_STATUS:
 		regs->status &= ~(v & mask);
+		port_update_line(port);
 		break;
 	case GEN3_INT_DISABLE:
 		write_disable(port, (regs->disable & ~mask) | (v & mask));

@@ -6,7 +6,8 @@
  * touched. A slot that is not listed reads as zero and ignores writes.
  *
  * Interrupts: a doorbell or a change of the link sets a bit in the status register. A vector is raised when an
- * unmasked bit goes from clear to set, and when a set bit gets unmasked.
+ * unmasked bit goes from clear to set, and when a set bit gets unmasked. With MSI-X off the pin is asserted for as long
+ * as there is an unmasked bit that is set.
  */
 #ifndef NTBSIM_INTEL_GEN3_H
 #define NTBSIM_INTEL_GEN3_H
@@ -81,6 +82,9 @@ void gen3_write(struct port *port, uint64_t off, const void *data,
  * Return: false if the bit was set already.
  */
 bool gen3_set_status(struct port *port, unsigned int bit);
+
+/* Whether there is an interrupt that is not masked. */
+bool gen3_pending(const struct gen3 *regs);
 
 /* Whether this side permits the link. */
 bool gen3_link_enabled(const struct gen3 *regs);

@@ -74,12 +74,13 @@ void pcicfg_reset(struct pcicfg *cfg, bool dsd, const uint64_t bar_size[3])
 	put16(cfg->b + 0x00, 0x8086);
 	put16(cfg->b + 0x02, 0x201c);
 	put16(cfg->wmask + PCICFG_COMMAND, 0x0546);
-	put16(cfg->b + 0x06, 0x0010);			/* capability list */
+	put16(cfg->b + PCICFG_STATUS, 0x0010);			/* capability list */
 	put16(cfg->b + 0x0a, 0x0680);			/* bridge, other */
 	cfg->wmask[0x0c] = 0xff;			/* cache line size */
 	put16(cfg->b + 0x2c, 0x8086);
 	put16(cfg->b + 0x2e, 0x0000);
 	cfg->wmask[0x3c] = 0xff;			/* interrupt line */
+	cfg->b[PCICFG_PIN] = 1;				/* INTA */
 	init_bars(cfg, bar_size);
 	init_caps(cfg);
 
@@ -106,12 +107,29 @@ bool pcicfg_write(struct pcicfg *cfg, unsigned int off, const uint8_t *data,
 	return flr;
 }
 
-uint16_t pcicfg_command(const struct pcicfg *cfg)
+static uint16_t get16(const uint8_t *p)
 {
 	uint16_t v;
 
-	memcpy(&v, cfg->b + PCICFG_COMMAND, sizeof(v));
+	memcpy(&v, p, sizeof(v));
 	return v;
+}
+
+uint16_t pcicfg_command(const struct pcicfg *cfg)
+{
+	return get16(cfg->b + PCICFG_COMMAND);
+}
+
+bool pcicfg_msix(const struct pcicfg *cfg)
+{
+	return get16(cfg->b + PCICFG_MSIX_CTRL) & PCICFG_MSIX_ON;
+}
+
+void pcicfg_set_pending(struct pcicfg *cfg, bool pending)
+{
+	uint16_t v = get16(cfg->b + PCICFG_STATUS) & ~PCICFG_STATUS_INTX;
+
+	put16(cfg->b + PCICFG_STATUS, pending ? v | PCICFG_STATUS_INTX : v);
 }
 
 uint64_t pcicfg_bar(const struct pcicfg *cfg, unsigned int bar)

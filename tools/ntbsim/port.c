@@ -75,6 +75,7 @@ int port_init(struct port *port, const struct port_config *cfg,
 	port->memory_fd = -1;
 	for (int i = 0; i < PORT_VECTORS; i++)
 		port->irq_fd[i] = -1;
+	port->line_fd = -1;
 	dmareq_init(&port->req);
 	fault_init(&port->fault, port);
 	reset_registers(port);
@@ -137,6 +138,7 @@ void port_detach(struct port *port)
 	dmareq_abort(port);
 	for (int i = 0; i < PORT_VECTORS; i++)
 		port_set_irq(port, i, -1);
+	port_set_line(port, -1);
 	dma_unmap_all(&port->dma);
 	vfu_conn_free(conn);
 	log_info("%s: client gone", port->cfg->name);
@@ -209,6 +211,8 @@ static void config_write(struct port *port, uint64_t off, const void *data,
 	port->cnt.config_writes++;
 	if (pcicfg_write(&port->pci, off, data, len))
 		port_reset(port);
+	else
+		port_update_line(port);
 }
 
 int port_region_write(struct port *port, unsigned int region, uint64_t off,
@@ -236,32 +240,70 @@ int port_region_write(struct port *port, unsigned int region, uint64_t off,
 	return 0;
 }
 
-void port_set_irq(struct port *port, unsigned int vector, int fd)
+/* Put an eventfd in the place of another. */
+static void set_fd(int *place, int fd)
 {
-	if (port->irq_fd[vector] >= 0)
-		close(port->irq_fd[vector]);
-	port->irq_fd[vector] = fd;
+	if (*place >= 0)
+		close(*place);
+	*place = fd;
 	/* Whatever the client passed, signalling it must not block. */
 	if (fd >= 0)
 		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
-void port_raise_irq(struct port *port, unsigned int vector)
+static void signal_fd(struct port *port, int fd)
 {
 	uint64_t one = 1;
 
+	port->cnt.irqs++;
+	/* A full counter is raised already; other failures are the client's. */
+	if (write(fd, &one, sizeof(one)) < 0)
+		return;
+}
+
+void port_set_irq(struct port *port, unsigned int vector, int fd)
+{
+	set_fd(&port->irq_fd[vector], fd);
+}
+
+void port_raise_irq(struct port *port, unsigned int vector)
+{
 	if (port->puppet) {
 		/* It looks at the status. */
 		port->cnt.irqs++;
 		return;
 	}
+	/* The pin, then. */
+	if (!pcicfg_msix(&port->pci))
+		return;
 	if (vector >= PORT_VECTORS || port->irq_fd[vector] < 0 ||
 	    !port_can_master(port)) {
 		port->cnt.irqs_lost++;
 		return;
 	}
-	port->cnt.irqs++;
-	/* A full counter is raised already; other failures are the client's. */
-	if (write(port->irq_fd[vector], &one, sizeof(one)) < 0)
+	signal_fd(port, port->irq_fd[vector]);
+}
+
+void port_set_line(struct port *port, int fd)
+{
+	set_fd(&port->line_fd, fd);
+	port_mask_line(port, false);
+}
+
+void port_mask_line(struct port *port, bool masked)
+{
+	port->line_masked = masked;
+	port_update_line(port);
+}
+
+void port_update_line(struct port *port)
+{
+	bool pending = gen3_pending(&port->regs) && !pcicfg_msix(&port->pci);
+
+	pcicfg_set_pending(&port->pci, pending);
+	if (!pending || port->line_fd < 0 || port->line_masked ||
+	    pcicfg_command(&port->pci) & PCICFG_CMD_INTX_OFF)
 		return;
+	port->line_masked = true;
+	signal_fd(port, port->line_fd);
 }

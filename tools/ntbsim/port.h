@@ -58,6 +58,8 @@ struct puppet;
  * @fault: what happens to it
  * @req: requests to this port's client
  * @irq_fd: eventfds of the vectors, or -1
+ * @line_fd: eventfd of the pin, or -1
+ * @line_masked: it was signalled, or the client masked it: until it unmasks it is not signalled
  * @memory_fd: the guest's memory file, or -1
  * @cnt: counters
  */
@@ -83,6 +85,8 @@ struct port {
 	struct fault fault;
 	struct dmareq_table req;
 	int irq_fd[PORT_VECTORS];
+	int line_fd;
+	bool line_masked;
 	int memory_fd;
 	struct port_counters cnt;
 };
@@ -152,7 +156,15 @@ int port_region_write(struct port *port, unsigned int region, uint64_t off,
 
 /* Set the eventfd of one vector; @fd is taken over, -1 clears. */
 void port_set_irq(struct port *port, unsigned int vector, int fd);
+/* Raise a vector, if MSI-X is on. */
 void port_raise_irq(struct port *port, unsigned int vector);
+
+/* The same for the pin; it is not masked then. */
+void port_set_line(struct port *port, int fd);
+/* The client masks the pin, or, as the end of an interrupt, unmasks it: what is still asserted is signalled again. */
+void port_mask_line(struct port *port, bool masked);
+/* Registers or config space changed: signal the pin if it is asserted now. */
+void port_update_line(struct port *port);
 
 bool port_can_master(const struct port *port);
 bool port_can_decode(const struct port *port);

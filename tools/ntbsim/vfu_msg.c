@@ -269,12 +269,50 @@ static void on_irq_info(struct vfu_conn *conn, const struct vfu_hdr *hdr,
 	if (info.index >= VFU_NUM_IRQS)
 		goto inval;
 	info.argsz = sizeof(info);
-	info.flags = VFU_IRQ_INFO_EVENTFD | VFU_IRQ_INFO_NORESIZE;
-	info.count = info.index == VFU_IRQ_MSIX ? PORT_VECTORS : 0;
+	info.flags = VFU_IRQ_INFO_EVENTFD;
+	info.count = 0;
+	if (info.index == VFU_IRQ_INTX) {
+		info.flags |= VFU_IRQ_INFO_MASKABLE | VFU_IRQ_INFO_AUTOMASKED;
+		info.count = 1;
+	} else {
+		info.flags |= VFU_IRQ_INFO_NORESIZE;
+	}
+	if (info.index == VFU_IRQ_MSIX)
+		info.count = PORT_VECTORS;
 	reply(conn, hdr, &info, sizeof(info));
 	return;
 inval:
 	reply_status(conn, hdr, -EINVAL);
+}
+
+/* The pin: an eventfd, and a mask that the client has to lift after each time that it was signalled. */
+static int set_line(struct port *port, const struct vfu_irq_set *s,
+		    struct vfu_fds *fds)
+{
+	if (s->start || s->count > 1 || (uint32_t)fds->n > s->count)
+		return -EINVAL;
+	switch (s->flags) {
+	case VFU_IRQ_SET_ACTION_TRIGGER | VFU_IRQ_SET_DATA_EVENTFD:
+		if (!s->count)
+			return -EINVAL;
+		port_set_line(port, fds->n ? fds->fd[0] : -1);
+		if (fds->n)
+			fds->fd[0] = -1;
+		return 0;
+	case VFU_IRQ_SET_ACTION_TRIGGER | VFU_IRQ_SET_DATA_NONE:
+		/* Off. Nobody but the function asserts its pin. */
+		if (s->count)
+			return -EINVAL;
+		port_set_line(port, -1);
+		return 0;
+	case VFU_IRQ_SET_ACTION_MASK | VFU_IRQ_SET_DATA_NONE:
+	case VFU_IRQ_SET_ACTION_UNMASK | VFU_IRQ_SET_DATA_NONE:
+		if (s->count)
+			port_mask_line(port, s->flags & VFU_IRQ_SET_ACTION_MASK);
+		return 0;
+	default:
+		return -EINVAL;
+	}
 }
 
 static int on_set_irqs(struct port *port, const void *payload, size_t len,
@@ -287,6 +325,8 @@ static int on_set_irqs(struct port *port, const void *payload, size_t len,
 	memcpy(&s, payload, sizeof(s));
 	if (s.index >= VFU_NUM_IRQS)
 		return -EINVAL;
+	if (s.index == VFU_IRQ_INTX)
+		return set_line(port, &s, fds);
 	/* The other kinds have no vectors; switching them off is all that can be asked. */
 	if (s.index != VFU_IRQ_MSIX)
 		return s.count ? -EINVAL : 0;

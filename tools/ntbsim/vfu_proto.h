@@ -125,6 +125,8 @@ struct vfu_irq_info {
 } VFU_WIRE;
 
 #define VFU_IRQ_INFO_EVENTFD	1
+#define VFU_IRQ_INFO_MASKABLE	2
+#define VFU_IRQ_INFO_AUTOMASKED	4
 #define VFU_IRQ_INFO_NORESIZE	8
 
 struct vfu_irq_set {

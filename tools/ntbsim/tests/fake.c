@@ -165,6 +165,7 @@ static void set_irqs(struct fake *f)
 void fake_up(struct fake *f)
 {
 	uint16_t cmd = PCICFG_CMD_MEMORY | PCICFG_CMD_MASTER;
+	uint16_t msix = PCICFG_MSIX_ON;
 
 	if (!f->ram) {
 		f->ram_fd = memfd_create("ram", MFD_CLOEXEC);
@@ -179,6 +180,7 @@ void fake_up(struct fake *f)
 	fake_write64(f, VFU_REGION_CONFIG, 0x18, FAKE_BAR2);
 	fake_write64(f, VFU_REGION_CONFIG, 0x20, FAKE_BAR4);
 	fake_write(f, VFU_REGION_CONFIG, PCICFG_COMMAND, &cmd, sizeof(cmd));
+	fake_write(f, VFU_REGION_CONFIG, PCICFG_MSIX_CTRL, &msix, sizeof(msix));
 	/* As the driver does: vectors in order, nothing masked. */
 	for (int i = 0; i < 33; i++) {
 		uint8_t v = i;

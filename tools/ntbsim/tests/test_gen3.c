@@ -19,6 +19,7 @@ static void test_identity(void **state)
 	assert_int_equal(fake_read32(A, 7, 0xd0), 0x20142014);
 	assert_int_equal(fake_read32(A, 7, 0x34) & 0xff, 0x80);
 	assert_int_equal(fake_read32(A, 7, 0x80) & 0x7ffffff, 0x209011);
+	assert_int_equal(fake_read32(A, 7, 0x3c) >> 8, 0x01);
 	assert_int_equal(fake_read32(A, 7, 0x84), 0x8000);
 	assert_int_equal(fake_read32(A, 7, 0x90) & 0xffff, 0x0010);
 	bench_free(b);

@@ -59,7 +59,8 @@ static void test_info(void **state)
 		ii.index = i;
 		m = fake_call(A, VFU_DEVICE_GET_IRQ_INFO, &ii, sizeof(ii));
 		memcpy(&ii, m->data, sizeof(ii));
-		assert_int_equal(ii.count, i == 2 ? 33 : 0);
+		assert_int_equal(ii.count, i == 2 ? 33 : i == 0 ? 1 : 0);
+		assert_int_equal(ii.flags, i == 0 ? 7 : 9);
 	}
 	ii.index = 5;
 	assert_true(is_error(fake_call(A, VFU_DEVICE_GET_IRQ_INFO, &ii,
@@ -229,6 +230,12 @@ static void test_bad_irqs(void **state)
 		{ .index = 2, .flags = 0x24, .start = ~0u, .count = 2 },
 		{ .index = 2, .flags = 0x24, .start = 2, .count = ~0u },
 		{ .index = 1, .flags = 0x24, .count = 1 },
+		{ .index = 0, .flags = 0x24, .count = 2 },
+		{ .index = 0, .flags = 0x24, .start = 1, .count = 1 },
+		{ .index = 0, .flags = 0x24 },
+		{ .index = 0, .flags = 0x21, .count = 1 },
+		{ .index = 0, .flags = 0x0a, .count = 1 },
+		{ .index = 0, .flags = 0x14, .count = 1 },
 		{ .index = 2, .flags = 0x20, .count = 1 },
 	};
 	struct bench *b = bench_pair();
@@ -251,6 +258,25 @@ static void test_bad_irqs(void **state)
 	pump(b);
 	assert_non_null(fake_recv(A));
 	assert_int_equal(open_fds(), before);
+	/* More of them than the pin takes. */
+	s.index = 0;
+	s.count = 1;
+	fake_send_fds(A, VFU_DEVICE_SET_IRQS, 0, &s, sizeof(s), fds, 2);
+	pump(b);
+	assert_true(is_error(fake_recv(A)));
+	assert_int_equal(open_fds(), before);
+	/* One for the pin, another in its place, and off. */
+	for (int i = 0; i < 2; i++) {
+		fake_send_fds(A, VFU_DEVICE_SET_IRQS, 0, &s, sizeof(s), fds + i, 1);
+		pump(b);
+		assert_false(is_error(fake_recv(A)));
+		assert_int_equal(open_fds(), before + 1);
+	}
+	s.flags = 0x21;
+	s.count = 0;
+	assert_false(is_error(fake_call(A, VFU_DEVICE_SET_IRQS, &s, sizeof(s))));
+	assert_int_equal(open_fds(), before);
+	s = (struct vfu_irq_set){ .index = 2, .flags = 0x24, .count = 2 };
 	/* Take two away, trigger one, switch all off. */
 	assert_false(is_error(fake_call(A, VFU_DEVICE_SET_IRQS, &s, sizeof(s))));
 	assert_int_equal(open_fds(), before - 2);
