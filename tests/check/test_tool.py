@@ -7,6 +7,7 @@ the fakes do is shown by tests/e2e/test_devlend.py.
 
 import json
 import os
+import stat
 import threading
 
 import jsonschema
@@ -40,7 +41,8 @@ def test_nothing_named(host):
 
 @pytest.mark.parametrize("text", ["", ",", "class=01,", "slot=", "slot=:.", "slot=*:*.*", "id=:", "host=", "class=xx",
                                   "driver=" + 300 * "n", "class", "class=", "class=1", "class=0108021", "class=zz",
-                                  "id=8086", "id=x:y", "slot=3b:20.0", "slot=::.9", "driver=", "colour=red", "id=10000:"])
+                                  "id=8086", "id=x:y", "slot=3b:20.0", "slot=::.9", "driver=", "colour=red",
+                                  "id=10000:"])
 def test_wrong_filter(host, text):
     said = devlend(host, "lend", "--filter", text)
     assert said.status == USAGE and "want class=0108" in said.err and not host.read(f"{DRIVER}/lend")
@@ -198,6 +200,15 @@ def test_lend_what_is_not_there(host):
     assert said.status == BUSY and "already lent" in said.line
 
 
+def test_lend_what_never_can_be(host):
+    """Not by force either; a dry run knows it, too."""
+    host.lease(host.offer(state="lent"))
+    host.pci("0000:00:1f.0", ("8086", "2918", "060100"), "lpc_ich")
+    for name, text in (("8000:00:00.0", "lend it there"), ("nvme1n1", "lend it there"), ("00:1f.0", "it is a bridge")):
+        said = devlend(host, "lend", "-n", "--force", name)
+        assert said.status == IMPOSSIBLE and text in said.line, name
+
+
 def mounted_elsewhere(host):
     (host.root / "proc/77/ns").mkdir(parents=True)
     os.symlink("mnt:[4026532000]", host.root / "proc/77/ns/mnt")
@@ -219,6 +230,17 @@ def in_raid(host):
 
 def behind_loop(host):
     host.put("sys/block/loop3/loop/backing_file", "/dev/nvme0n1\n")
+
+
+def exported(host):
+    """By another name than its own; a namespace that is not enabled, and another drive's, are none."""
+    namespaces = "sys/kernel/config/nvmet/subsystems/x/namespaces"
+    host.attributes(f"{namespaces}/1", enable=1, device_path="/dev/nvme9n1")
+    host.attributes(f"{namespaces}/2", enable=0, device_path="/dev/nvme0n1")
+    assert devlend(host, "lend", "-n", DRIVE).status == OK
+    host.attributes(f"{namespaces}/7", enable=1, device_path="/dev/disk/by-id/it")
+    (host.root / "dev/disk/by-id").mkdir(parents=True)
+    os.mknod(host.root / "dev/disk/by-id/it", stat.S_IFBLK | 0o600, os.makedev(259, 0))
 
 
 def member(host):
@@ -247,8 +269,9 @@ def multipath(host):
 @pytest.mark.parametrize("use, text", [
     (mounted, "nvme0n1p1 is mounted on /srv/my data; umount"), (mounted_elsewhere, "nvme0n1 is mounted on /data"),
     (swapped, "swapoff /dev/nvme0n1p1"), (in_volume_group, "nvme0n1p1 is part of vg-root (dm-0"),
-    (in_raid, "mdadm --stop /dev/md127"), (behind_loop, "losetup -d /dev/loop3"), (member, "linux_raid_member"),
-    (opened, "opened by qemu (process 812)"), (multipath, "nvme0n1p1 is mounted")])
+    (in_raid, "mdadm --stop /dev/md127"), (behind_loop, "losetup -d /dev/loop3"),
+    (exported, "exported by nvmet; write 0 to /sys/kernel/config/nvmet/subsystems/x/namespaces/7/enable"),
+    (member, "linux_raid_member"), (opened, "opened by qemu (process 812)"), (multipath, "nvme0n1p1 is mounted")])
 def test_lend_what_is_in_use(host, use, text):
     """Refused with how it is in use and what ends that; --force lends it; an idle one is lent."""
     assert devlend(host, "lend", "-n", DRIVE).status == OK
@@ -439,7 +462,8 @@ def test_show(host):
     assert (activity["reads"], activity["read_bytes"], activity["writes"]) == (100, 800 * 512, 20)
     out = devlend(host, "show").out
     for text in ("link0: up", "0 open", "lease-8000: active", "bar0: yes", "24: 7", "nvme1n1", "stays in reach",
-                 "DMA direct, interrupts direct (seen)", "offer-4c4c4544-0000:3b:00.0: lent", "BAR            0: 16384 bytes"):
+                 "DMA direct, interrupts direct (seen)", "offer-4c4c4544-0000:3b:00.0: lent",
+                 "BAR            0: 16384 bytes"):
         assert text in out, text
     host.lent(DRIVE, "borrowed", PEER)
     out = devlend(host, "show", "00:06.0").out

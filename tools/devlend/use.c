@@ -4,9 +4,9 @@
  *
  * In order, so that the most telling answer comes first: an interface that is up; a drive that is
  * mounted (in any mount namespace), swap, below another block device (LVM, RAID, dm-crypt), behind
- * a loop device, a member of an array or volume group that is not running; a drive that the kernel
- * has opened for itself; and anything that a process has open. What a kernel service without any
- * of these uses (a drive that nvmet exports) is not seen.
+ * a loop device, exported by nvmet, a member of an array or volume group that is not running; a
+ * drive that the kernel has opened for itself; and anything that a process has open. What a kernel
+ * service uses without any of these is not seen.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -23,6 +23,7 @@
 #include "use.h"
 
 #define IFF_UP_BIT	1
+#define NVMET_SUBSYSTEMS	"/sys/kernel/config/nvmet/subsystems"
 
 static bool is_block(const struct node *node)
 {
@@ -194,6 +195,53 @@ static int use_loop(const struct node *node, struct why *why)
 	return code;
 }
 
+/* Whether the node of that name in /dev is this one. */
+static bool is_node(const struct stat *st, const struct node *node)
+{
+	return (is_block(node) ? S_ISBLK(st->st_mode) : S_ISCHR(st->st_mode)) &&
+	       st->st_rdev == makedev(node->major, node->minor);
+}
+
+/* A namespace of nvmet that is enabled, and the file or link of /dev that it was given. */
+static bool is_exported(const char *namespace, const struct node *node)
+{
+	char file[PATH_MAX], path[PATH_MAX];
+	struct stat st;
+
+	if (sys_number(0, "%s/enable", namespace) != 1 ||
+	    sys_read(file, sizeof(file), "%s/device_path", namespace))
+		return false;
+	if (!strncmp(file, "/dev/", 5) && !strcmp(file + 5, node->name))
+		return true;
+	sys_path(path, "%s", file);
+	return !stat(path, &st) && is_node(&st, node);
+}
+
+/* nvmet opens a drive as a process does, and is none. */
+static int use_nvmet(const struct node *node, struct why *why)
+{
+	struct names subsystems, namespaces;
+	int code = TOOL_OK;
+	char path[PATH_MAX];
+	size_t i, j;
+
+	sys_list(&subsystems, "", NVMET_SUBSYSTEMS);
+	for (i = 0; i < subsystems.count && !code; i++) {
+		sys_list(&namespaces, "", NVMET_SUBSYSTEMS "/%s/namespaces", subsystems.name[i]);
+		for (j = 0; j < namespaces.count && !code; j++) {
+			snprintf(path, sizeof(path), NVMET_SUBSYSTEMS "/%s/namespaces/%s",
+				 subsystems.name[i], namespaces.name[j]);
+			if (is_exported(path, node))
+				code = why_not(why, TOOL_BUSY,
+					       "%s is exported by nvmet; write 0 to %s/enable",
+					       node->name, path);
+		}
+		names_free(&namespaces);
+	}
+	names_free(&subsystems);
+	return code;
+}
+
 /* What udev found on it: a part of something that is not running now, and would miss it. */
 static int use_member(const struct node *node, struct why *why)
 {
@@ -213,13 +261,6 @@ static int use_member(const struct node *node, struct why *why)
 	return why_not(why, TOOL_BUSY,
 		       "%s is a member of an array or volume group (%s); remove it from there, or wipefs it",
 		       node->name, type);
-}
-
-/* Whether the node of that name in /dev is this one. */
-static bool is_node(const struct stat *st, const struct node *node)
-{
-	return (is_block(node) ? S_ISBLK(st->st_mode) : S_ISCHR(st->st_mode)) &&
-	       st->st_rdev == makedev(node->major, node->minor);
 }
 
 /* The kernel's own users open a drive exclusively: then nobody else can. */
@@ -285,7 +326,7 @@ static int use_open(const struct node *node, struct why *why)
 static int use_block(const struct node *node, struct why *why)
 {
 	static int (* const checks[])(const struct node *node, struct why *why) = {
-		use_mounts, use_swap, use_holders, use_loop, use_member,
+		use_mounts, use_swap, use_holders, use_loop, use_nvmet, use_member,
 	};
 	int code = TOOL_OK;
 	size_t i;

@@ -64,6 +64,7 @@ int device_resolve(const char *target, char *bdf, struct why *why)
 static int check(const char *target, const struct options *opt, struct why *why)
 {
 	char bdf[PCIADDR_MAX];
+	struct pci_ids ids;
 	int code = device_resolve(target, bdf, why);
 
 	if (code)
@@ -73,6 +74,12 @@ static int check(const char *target, const struct options *opt, struct why *why)
 			       "no such PCI device on this host; lspci -D lists them");
 	if (sys_exists(SYS_BUS "/lent-%s", bdf))
 		return why_not(why, TOOL_BUSY, "already lent; devlend list shows to whom");
+	pcidev_ids(&ids, bdf);
+	if (device_is_shadow(bdf))
+		return why_not(why, TOOL_IMPOSSIBLE,
+			       "it is borrowed from another host; lend it there");
+	if (ids.class >> 16 == CLASS_BRIDGE)
+		return why_not(why, TOOL_IMPOSSIBLE, "it is a bridge; lend the functions below it");
 	if (opt->force)
 		return TOOL_OK;
 	code = use_check(bdf, why);
