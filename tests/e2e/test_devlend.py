@@ -139,9 +139,13 @@ def test_from_lend_to_reclaim(ready):
 
 BACKGROUND = ">/dev/null 2>&1 & echo $! >/tmp/pid"
 STOP = "kill $(cat /tmp/pid)"
+NVMET = "/sys/kernel/config/nvmet/subsystems/x"
 USES = {
     "swap": ("mkswap /dev/{0} && swapon /dev/{0}", "swapoff /dev/{0}", "is swap"),
     "loop": ("modprobe loop && losetup /dev/loop0 /dev/{0}", "losetup -d /dev/loop0", "is behind loop0"),
+    "nvmet": (f"modprobe nvmet && mkdir -p {NVMET}/namespaces/1 && echo -n /dev/{{0}} >{NVMET}/namespaces/1/device_path && "
+              f"echo 1 >{NVMET}/namespaces/1/enable",
+              f"echo 0 >{NVMET}/namespaces/1/enable && rmdir {NVMET}/namespaces/1 {NVMET}", "is exported by nvmet"),
     "namespace": ("unshare -m sh -c 'mount -t ext4 /dev/{0} /mnt; exec sleep 1000' " + BACKGROUND +
                   "; until grep -q {0} /proc/$(cat /tmp/pid)/mountinfo; do sleep 0.1; done", STOP, "is mounted on /mnt"),
     "disk": ("sleep 1000 </dev/{0} " + BACKGROUND, STOP, "is opened by sleep"),
@@ -277,9 +281,9 @@ def test_without_link_or_modules(ready):
     assert code == MODULES
     lender.run("modprobe ntb_transport")
     lender.run("modprobe -a devlend_core devlend_lender devlend_borrower")
-    assert "ntb_transport has the NTB" in one(lender, "borrow", "0000:00:06.0", status=LINK)
-    lender.run("modprobe -r ntb_transport devlend_lender devlend_borrower devlend_core")
-    lender.run("modprobe devlend")		# an alias of both
+    said = one(lender, "borrow", "0000:00:06.0", status=LINK)
+    assert "ntb_transport has the NTB; rmmod ntb_transport, modprobe -r devlend, modprobe devlend" in said
+    lender.run("rmmod ntb_transport && modprobe -r devlend && modprobe devlend")		# as it says there
     lending.ready(ready)
 
 

@@ -92,7 +92,7 @@ int links_usable(struct why *why)
 			goto out;
 	if (!links.count && ntb_taken(taken, sizeof(taken)))
 		code = why_not(why, TOOL_LINK,
-			       "no link: %s has the NTB; rmmod %s, then modprobe -r and modprobe devlend_core",
+			       "no link: %s has the NTB; rmmod %s, modprobe -r devlend, modprobe devlend",
 			       taken, taken);
 	else if (!links.count)
 		code = why_not(why, TOOL_LINK,
