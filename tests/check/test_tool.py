@@ -318,7 +318,8 @@ def test_lend_many(host):
     ("ENOTTY", IMPOSSIBLE, "--no-reset"), ("EOPNOTSUPP", IMPOSSIBLE, "cannot be done"), ("EBUSY", BUSY, "--wait"),
     ("ELOOP", IMPOSSIBLE, "lend it there"), ("ENODEV", NOT_FOUND, "gone"), ("EIO", FAILED, "dmesg"),
     ("ESHUTDOWN", MODULES, "unloaded"), ("ETIMEDOUT", TIMEOUT, "devlend list"), ("ENOTCONN", LINK, "devlend status"),
-    ("EPERM", IMPOSSIBLE, "does not allow"), ("EXDEV", FAILED, "cross-device"), ("ENOSPC", IMPOSSIBLE, "window")])
+    ("EPERM", IMPOSSIBLE, "does not allow"), ("EXDEV", FAILED, "cross-device"), ("ENOSPC", IMPOSSIBLE, "window"),
+    ("ERANGE", IMPOSSIBLE, "pcie_bus_peer2peer"), ("ENXIO", FAILED, "modprobe it there")])
 def test_kernel_refuses(host, code, status, text):
     fail_with(host, f"{DRIVER}/lend", code)
     said = devlend(host, "lend", DRIVE)
@@ -391,7 +392,8 @@ def test_borrow_tells_what_it_became(host):
 
 
 @pytest.mark.parametrize("state, status, text", [("lent", BUSY, "another host"), ("busy", BUSY, "being reset"),
-                                                 ("quarantined", IMPOSSIBLE, "reclaim it there")])
+                                                 ("quarantined", IMPOSSIBLE, "reclaim it there"),
+                                                 ("forbidden", IMPOSSIBLE, f"lent-{OFFERED}/allow")])
 def test_borrow_what_is_not_available(host, state, status, text):
     host.link()
     offer = host.offer(state=state)

@@ -96,7 +96,8 @@ static int check(const char *target, const struct options *opt, struct why *why)
 			       "quarantined: its host could not reset it; reclaim it there");
 	if (!strcmp(offer.state, "forbidden"))
 		return why_not(why, TOOL_IMPOSSIBLE,
-			       "its host does not allow this one to have it; see allow of its lent device there");
+			       "its host does not allow this one to have it; there, write its UUID (devlend status has it) or any to "
+			       SYS_BUS "/lent-%s/allow", offer.device);
 	if (!strcmp(offer.state, "lent"))
 		return why_not(why, TOOL_BUSY,
 			       "in use by another host; return it there, or --wait");
