@@ -152,6 +152,18 @@ def test_list_of_nothing_and_filters(host):
         assert len(document(host, "list", "--filter", text)[1]["offered"]) == count, text
 
 
+@pytest.mark.parametrize("text", ["no list\n", "8086\n", None])
+def test_list_of_names_is_broken(host, text):
+    """Numbers will do."""
+    host.lent(DRIVE)
+    host.remove("usr/share/misc/pci.ids")
+    if text:
+        host.put("usr/share/misc/pci.ids", text)
+    said = devlend(host, "list")
+    assert (said.status, said.err) == (OK, "") and "Device 1b36:0010\n" in said.out
+    assert "[0108]" in devlend(host, "show").out
+
+
 def test_peer_of_a_lost_lease(host):
     """The offer goes with the link; the lender is still told apart, and --filter finds it either way."""
     offer = host.offer("0000:3c:00.0", "lent")

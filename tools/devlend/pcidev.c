@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What a PCI function is: its ids from sysfs, their names from libpci's list. */
 #include <pci/pci.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -33,10 +34,19 @@ void pcidev_driver(char *buf, size_t size, const char *bdf)
 	sys_link_name(buf, size, SYS_PCI "/%s/driver", bdf);
 }
 
-/* libpci ends the program by default, and talks, where its list cannot be read. */
+/* libpci talks where its list cannot be read. */
 static void pci_silent(char *fmt, ...)
 {
 	(void)fmt;
+}
+
+static jmp_buf pci_list_broken;
+
+/* Where the list is not one, it expects not to be returned to; nobody needs names so much. */
+static void __attribute__((noreturn)) pci_give_up(char *fmt, ...)
+{
+	(void)fmt;
+	longjmp(pci_list_broken, 1);
 }
 
 static struct pci_access *pci_list(void)
@@ -47,6 +57,7 @@ static struct pci_access *pci_list(void)
 	if (access)
 		return access;
 	access = pci_alloc();
+	access->error = pci_give_up;
 	access->warning = pci_silent;
 	access->debug = pci_silent;
 	pci_set_param(access, "hwdb.disable", "1");
@@ -60,7 +71,8 @@ static struct pci_access *pci_list(void)
 /* Vendor and device in words, or in numbers where nobody knows them. */
 void pci_device_name(char *buf, size_t size, const struct pci_ids *ids)
 {
-	if (!pci_lookup_name(pci_list(), buf, size, PCI_LOOKUP_VENDOR | PCI_LOOKUP_DEVICE,
+	if (setjmp(pci_list_broken) ||
+	    !pci_lookup_name(pci_list(), buf, size, PCI_LOOKUP_VENDOR | PCI_LOOKUP_DEVICE,
 			     ids->vendor, ids->device))
 		snprintf(buf, size, "%04x:%04x", ids->vendor, ids->device);
 }
@@ -68,6 +80,7 @@ void pci_device_name(char *buf, size_t size, const struct pci_ids *ids)
 /* Class in words; class is that of sysfs, with the programming interface. */
 void pci_class_name(char *buf, size_t size, unsigned int class)
 {
-	if (!pci_lookup_name(pci_list(), buf, size, PCI_LOOKUP_CLASS, class >> 8))
+	if (setjmp(pci_list_broken) ||
+	    !pci_lookup_name(pci_list(), buf, size, PCI_LOOKUP_CLASS, class >> 8))
 		snprintf(buf, size, "%04x", class >> 8);
 }
