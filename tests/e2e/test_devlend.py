@@ -143,8 +143,8 @@ NVMET = "/sys/kernel/config/nvmet/subsystems/x"
 USES = {
     "swap": ("mkswap /dev/{0} && swapon /dev/{0}", "swapoff /dev/{0}", "is swap"),
     "loop": ("modprobe loop && losetup /dev/loop0 /dev/{0}", "losetup -d /dev/loop0", "is behind loop0"),
-    "nvmet": (f"modprobe nvmet && mkdir -p {NVMET}/namespaces/1 && echo -n /dev/{{0}} >{NVMET}/namespaces/1/device_path && "
-              f"echo 1 >{NVMET}/namespaces/1/enable",
+    "nvmet": (f"modprobe nvmet && mkdir -p {NVMET}/namespaces/1 && cd {NVMET}/namespaces/1 && "
+              "echo -n /dev/{0} >device_path && echo 1 >enable",
               f"echo 0 >{NVMET}/namespaces/1/enable && rmdir {NVMET}/namespaces/1 {NVMET}", "is exported by nvmet"),
     "namespace": ("unshare -m sh -c 'mount -t ext4 /dev/{0} /mnt; exec sleep 1000' " + BACKGROUND +
                   "; until grep -q {0} /proc/$(cat /tmp/pid)/mountinfo; do sleep 0.1; done", STOP, "is mounted on /mnt"),
