@@ -9,7 +9,8 @@
  * iommu    An IOMMU translates for the NTB function. The kernel's own IOMMU DMA works for the
  *          shadow, above an IOMMU driver of ours that passes each mapping on to the NTB function's
  *          domain, at I/O addresses that the window covers: dma_iommu.c, io_range.c,
- *          iommu_driver.c. On kernels that know one IOMMU driver only it refuses.
+ *          iommu_driver.c. On kernels that know one IOMMU driver only the shadow has DMA
+ *          operations of ours: dma_private.c and dma_private_alloc.c in place of the last.
  *
  * The mode is chosen once for a lease, when it begins. Shadows come to it by a notifier on the PCI
  * bus. That runs before IOMMU drivers have seen a new device, so it can say whose it is; and
@@ -55,6 +56,8 @@ static int dma_notify(struct notifier_block *nb, unsigned long action, void *dat
 		err = lease->dma->add(pdev);
 		if (err)
 			pci_err(pdev, "its DMA cannot be translated (%d)\n", err);
+	} else if (action == BUS_NOTIFY_REMOVED_DEVICE && lease->dma->remove) {
+		lease->dma->remove(pdev);
 	} else if (action == BUS_NOTIFY_BIND_DRIVER && lease->dma->bind) {
 		err = lease->dma->bind(&lease->memory, pdev);
 		if (err)

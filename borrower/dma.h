@@ -25,6 +25,7 @@ struct pci_dev;
  *	entry. Return: 0 or an errno
  * @close_page: end that. May be NULL
  * @add: the shadow appears; called before IOMMU drivers see it. Return: 0 or an errno. May be NULL
+ * @remove: it is removed, and no driver has it any more; also where @add failed. May be NULL
  * @right: IOMMU drivers have seen it: may a driver bind? Else logs one line
  * @flush_ms: how long what the shadow's driver has unmapped may stay in reach, in milliseconds.
  *	NULL: as long as the lease
@@ -40,6 +41,7 @@ struct borrower_dma_ops {
 	int (*open_page)(struct borrower_memory *mem, struct page *page, u64 *offset);
 	void (*close_page)(struct borrower_memory *mem);
 	int (*add)(struct pci_dev *pdev);
+	void (*remove)(struct pci_dev *pdev);
 	bool (*right)(const struct borrower_memory *mem, struct pci_dev *pdev, struct device *log);
 	unsigned int (*flush_ms)(struct pci_dev *pdev);
 	int (*bind)(const struct borrower_memory *mem, struct pci_dev *pdev);
@@ -58,10 +60,11 @@ const struct borrower_dma_ops *borrower_dma_choose(struct pci_dev *ntb);
 int borrower_dma_init(void);
 void borrower_dma_exit(void);
 
-/* iommu_driver.c */
+/* iommu_driver.c, or dma_private.c */
 int borrower_iommu_init(void);
 void borrower_iommu_exit(void);
 int borrower_iommu_add(struct pci_dev *pdev);
+void borrower_iommu_remove(struct pci_dev *pdev);
 unsigned int borrower_iommu_flush_ms(struct pci_dev *pdev);
 bool borrower_iommu_is_ours(const struct borrower_io_slice *slice, struct device *dev);
 

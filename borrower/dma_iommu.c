@@ -5,9 +5,10 @@
  * A lease gets a slice of the I/O addresses that the window covers (io_range.c), with nothing in
  * it; the window is opened onto that, and the lender tells by which addresses its device reaches
  * it. What the shadow's driver maps appears there, page by page, by the kernel's own IOMMU DMA
- * above a driver of ours (iommu_driver.c), and is gone when it is unmapped. So the lender reaches
- * those pages and the interrupt range, whatever its device is told, and nothing else of this host.
- * Any page of RAM will do: the window need not cover RAM.
+ * above a driver of ours (iommu_driver.c), or by DMA operations of ours (dma_private.c), and is
+ * gone when it is unmapped. So the lender reaches those pages and the interrupt range, whatever its
+ * device is told, and nothing else of this host. Any page of RAM will do: the window need not cover
+ * RAM.
  *
  * Called by borrow.c, bridge.c, removal.c and dma.c. No state of its own.
  */
@@ -87,6 +88,7 @@ const struct borrower_dma_ops borrower_dma_iommu = {
 	.open_page = dma_iommu_open_page,
 	.close_page = dma_iommu_close_page,
 	.add = borrower_iommu_add,
+	.remove = borrower_iommu_remove,
 	.right = dma_iommu_right,
 	.flush_ms = borrower_iommu_flush_ms,
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * DMA mode "iommu" on kernels that let no IOMMU driver of a module stand beside that of the host:
- * there is none. See dma_iommu.c for what it would be.
+ * DMA mode "iommu" on kernels whose own DMA knows no IOMMU: there is none. See dma_iommu.c for what
+ * it would be.
  */
 #include <linux/device.h>
 #include <linux/errno.h>
@@ -10,7 +10,7 @@
 
 static int dma_iommu_usable(struct borrower_memory *mem, struct device *log)
 {
-	dev_err(log, "this host's IOMMU translates for the NTB, which this kernel is too old for; boot with iommu=pt, or write identity to the NTB's iommu_group/type\n");
+	dev_err(log, "this host's IOMMU translates for the NTB, and the kernel is without CONFIG_IOMMU_DMA; boot with iommu=pt, or write identity to the NTB's iommu_group/type\n");
 	return -EOPNOTSUPP;
 }
 

@@ -35,6 +35,7 @@
 #include <linux/slab.h>
 #include <linux/srcu.h>
 
+#include <devlend/compat.h>
 #include <devlend/core.h>
 
 #include "io_range.h"
@@ -116,8 +117,8 @@ static int range_reserve(struct borrower_io_range *range)
 
 static void range_unreserve(struct borrower_io_range *range, struct device *log)
 {
-	int err = iommu_map(range->domain, range->base, range->placeholder, range->size,
-			    IOMMU_READ | IOMMU_MMIO, GFP_KERNEL);
+	int err = devlend_iommu_map(range->domain, range->base, range->placeholder, range->size,
+				    IOMMU_READ | IOMMU_MMIO);
 
 	if (err)
 		dev_warn(log, "I/O addresses %pad, %#llx bytes, of the NTB stay reserved (%d) until it is removed\n",
@@ -277,9 +278,6 @@ static bool slice_holds(const struct borrower_io_slice *slice, u64 offset, u64 p
  * @gfp: for page tables
  * @mapped: zero; becomes how many bytes were mapped, which may be less, with an error too
  *
- * The domain's operations are called as the IOMMU core calls those of the shadow's domain: going
- * through the core twice would cost a tenth of each mapping.
- *
  * Context: any, as @gfp allows.
  * Return: 0; -ERANGE; -ENODEV where the NTB has gone; else an errno of the IOMMU driver.
  */
@@ -294,8 +292,8 @@ int borrower_io_map(struct borrower_io_slice *slice, u64 offset, phys_addr_t cpu
 	idx = srcu_read_lock(&ranges_srcu);
 	domain = srcu_dereference(slice->domain, &ranges_srcu);
 	if (domain) {
-		err = domain->ops->map_pages(domain, slice->io_base + offset, cpu_phys, PAGE_SIZE,
-					     pages, prot, gfp, mapped);
+		err = devlend_iommu_map_pages(domain, slice->io_base + offset, cpu_phys, pages,
+					      prot, gfp, mapped);
 		atomic64_add(*mapped, &slice->mapped);
 	}
 	srcu_read_unlock(&ranges_srcu, idx);
@@ -316,8 +314,8 @@ int borrower_io_sync_map(struct borrower_io_slice *slice, u64 offset, u64 size)
 	struct iommu_domain *domain;
 
 	domain = srcu_dereference(slice->domain, &ranges_srcu);
-	if (domain && domain->ops->iotlb_sync_map)
-		err = domain->ops->iotlb_sync_map(domain, slice->io_base + offset, size);
+	if (domain)
+		err = devlend_iommu_sync_map(domain, slice->io_base + offset, size);
 	srcu_read_unlock(&ranges_srcu, idx);
 	return err;
 }
@@ -345,8 +343,7 @@ u64 borrower_io_unmap(struct borrower_io_slice *slice, u64 offset, u64 pages,
 	idx = srcu_read_lock(&ranges_srcu);
 	domain = srcu_dereference(slice->domain, &ranges_srcu);
 	if (domain) {
-		gone = domain->ops->unmap_pages(domain, slice->io_base + offset, PAGE_SIZE, pages,
-						gather);
+		gone = devlend_iommu_unmap_pages(domain, slice->io_base + offset, pages, gather);
 		if (!iommu_iotlb_gather_queued(gather))
 			iommu_iotlb_sync(domain, gather);
 		atomic64_sub(gone, &slice->mapped);

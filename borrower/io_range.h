@@ -6,6 +6,7 @@
 #include <linux/types.h>
 
 struct borrower_io_range;
+struct borrower_iovas;
 struct device;
 struct devlend_link;
 struct iommu_domain;
@@ -27,6 +28,8 @@ struct pci_dev;
  * @lazy: the NTB function's domain was lazy when the lease began: what is unmapped may stay in TLBs
  *	until a flush queue is flushed
  * @attached: an IOMMU domain of the shadow stands for it; bit 0
+ * @iovas: which addresses are free, where DMA operations of our own give them out; set while the
+ *	shadow is there
  */
 struct borrower_io_slice {
 	struct borrower_io_range *range;
@@ -37,6 +40,7 @@ struct borrower_io_slice {
 	atomic64_t mapped;
 	bool lazy;
 	unsigned long attached;
+	struct borrower_iovas *iovas;
 };
 
 /* io_range.c */

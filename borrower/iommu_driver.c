@@ -235,6 +235,16 @@ int borrower_iommu_add(struct pci_dev *pdev)
 }
 
 /**
+ * borrower_iommu_remove() - undo borrower_iommu_add(): the IOMMU core has done it
+ * @pdev: the shadow, removed
+ *
+ * Context: process.
+ */
+void borrower_iommu_remove(struct pci_dev *pdev)
+{
+}
+
+/**
  * borrower_iommu_flush_ms() - how long what the driver of a shadow has unmapped may stay in reach
  * @pdev: the shadow, which this driver translates for
  *

@@ -19,8 +19,8 @@ FOREIGN_FILES = re.compile(r"^(drivers|include/linux|Documentation/(driver-api|a
                            r"|^tools/testing/"
                            r"|^(ntb_hw_\w+|pci-epf-v?ntb|irqdomain_defs|ntb|io-cmd-\w+|configfs|multipath|ntb_test)\.")
 FOREIGN_WORDS = set("""
-    alloc_irq_index dma_get_required_mask pci_release_regions ntb_peer_mw_set_trans pci_epc_set_bar max_mw_size
-    b2b_mw_idx
+    alloc_irq_index dma_alloc_noncontiguous dma_get_required_mask pci_release_regions ntb_peer_mw_set_trans pci_epc_set_bar
+    max_mw_size b2b_mw_idx
     amd_ntb_mw_set_trans epf_ntb_configure_mw idt_ntb_peer_mw_set_trans intel_ntb3_mw_set_trans intel_ntb4_mw_set_trans
     mmio_peer_ctrl switchtec_ntb_init_sndev xeon_b2b_usd_addr xeon_setup_b2b_mw GEN3_EMBAR0 GEN3_SPCICMD XEON_PBAR23XLAT
     XEON_SBAR0BASE CONFIG_PCI_P2PDMA dma_set_mask ntb_bus""".split())

@@ -24,6 +24,7 @@
  *   coherent   write a number of MiB: coherent memory is allocated in place of what there was; 0 =
  *              none. Each page begins with its index. Reads as its DMA address, and how many of its
  *              pages do not follow the one before it in physical memory
+ *   memory     its bytes, read by the list of its pages (dma_get_sgtable()), or mapped
  *
  * With the parameter intx it uses INTx, else MSI.
  *
@@ -42,7 +43,10 @@
 #include <linux/mutex.h>
 #include <linux/pci.h>
 #include <linux/random.h>
+#include <linux/scatterlist.h>
 #include <linux/vmalloc.h>
+
+#include <devlend/compat.h>
 
 #define EDU_ID			0x00
 #define EDU_ID_VALUE		0x010000edu
@@ -342,6 +346,47 @@ static ssize_t coherent_show(struct device *dev, struct device_attribute *attr, 
 }
 static DEVICE_ATTR_RW(coherent);
 
+static ssize_t memory_read(struct file *file, struct kobject *kobj,
+			   DEVLEND_BIN_ATTR_CONST struct bin_attribute *attr, char *buf,
+			   loff_t off, size_t count)
+{
+	struct edu *edu = dev_get_drvdata(kobj_to_dev(kobj));
+	struct sg_table sgt;
+	ssize_t got = -ENODATA;
+
+	mutex_lock(&edu->lock);
+	if (edu->coherent)
+		got = dma_get_sgtable(&edu->pdev->dev, &sgt, edu->coherent, edu->coherent_dma,
+				      edu->coherent_size);
+	if (!got) {
+		got = sg_pcopy_to_buffer(sgt.sgl, sgt.orig_nents, buf, count, off);
+		sg_free_table(&sgt);
+	}
+	mutex_unlock(&edu->lock);
+	return got;
+}
+
+static int memory_mmap(struct file *file, struct kobject *kobj,
+		       DEVLEND_BIN_ATTR_CONST struct bin_attribute *attr,
+		       struct vm_area_struct *vma)
+{
+	struct edu *edu = dev_get_drvdata(kobj_to_dev(kobj));
+	int err = -ENODATA;
+
+	mutex_lock(&edu->lock);
+	if (edu->coherent)
+		err = dma_mmap_coherent(&edu->pdev->dev, vma, edu->coherent, edu->coherent_dma,
+					edu->coherent_size);
+	mutex_unlock(&edu->lock);
+	return err;
+}
+
+static DEVLEND_BIN_ATTR_CONST struct bin_attribute bin_attr_memory = {
+	.attr = { .name = "memory", .mode = 0400 },
+	.read = memory_read,
+	.mmap = memory_mmap,
+};
+
 static ssize_t handled_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct edu *edu = dev_get_drvdata(dev);
@@ -380,7 +425,17 @@ static struct attribute *edu_attrs[] = {
 	&dev_attr_lost.attr,
 	NULL
 };
-ATTRIBUTE_GROUPS(edu);
+
+static DEVLEND_BIN_ATTR_CONST struct bin_attribute *DEVLEND_BIN_ATTR_CONST edu_bin_attrs[] = {
+	&bin_attr_memory,
+	NULL
+};
+
+static const struct attribute_group edu_group = {
+	.attrs = edu_attrs,
+	.bin_attrs = edu_bin_attrs,
+};
+__ATTRIBUTE_GROUPS(edu);
 
 static int edu_alloc(struct edu *edu)
 {

@@ -105,13 +105,8 @@ static void look_at_iommu(struct preflight *pf, const struct link *link)
 	if (!link->ntb[0])
 		return;
 	translates = link_translated(link, type, sizeof(type));
-	if (translates && probe.roles && sys_exists("/sys/class/iommu/devlend"))
+	if (translates && probe.roles)
 		pass(&probe, "the peer reaches what is mapped for borrowed devices, no more");
-	else if (translates && probe.roles)
-		fail(&probe, TOOL_IMPOSSIBLE,
-		     "boot with iommu=pt, or write identity to its iommu_group/type",
-		     "this host's IOMMU translates for the NTB (%s), and the kernel is older than 6.11",
-		     type);
 	else if (probe.roles)
 		pass(&probe, "no IOMMU translates for the NTB");
 	probe.roles = ROLE_LEND & pf->roles;
