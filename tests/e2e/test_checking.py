@@ -53,19 +53,19 @@ def test_nothing_is_left_behind(pair, borrows, lends, with_driver, record_proper
                (f"echo {bdf} > {lending.DRIVER}/reclaim", f"echo {bdf} > {lending.DRIVER}/lend"))
         lending.wait_offer(pair.borrower, bdf)
 
-    def probe_drivers(yes):
+    def drivers(there):
         for guest in pair.guests:
-            lending.must_write(guest, "/sys/bus/pci/drivers_autoprobe", str(int(yes)))
+            guest.text("modprobe nvme" if there else "modprobe -r nvme")
 
     for warm_up in (borrow_and_return, lend_and_reclaim, borrow_and_return):
         warm_up(1)
     before = [leaks.footprint(guest) for guest in pair.guests]
     borrow_and_return(with_driver)
     lend_and_reclaim(with_driver)
-    probe_drivers(False)
+    drivers(False)
     borrow_and_return(borrows - with_driver)
     lend_and_reclaim(lends - with_driver)
-    probe_drivers(True)
+    drivers(True)
     after = [leaks.footprint(guest) for guest in pair.guests]
     for guest, (things, used), (things_after, used_after) in zip(pair.guests, before, after):
         assert things_after == things, guest.name
@@ -74,7 +74,10 @@ def test_nothing_is_left_behind(pair, borrows, lends, with_driver, record_proper
         found = leaks.scan_for_leaks(guest)
         record_property("leaks", len(found))
         assert found == [], guest.name
-    lending.take_down(pair, bdf)
+    lending.reclaim(pair.lender, bdf)
+    # as it was when it was lent last
+    assert lending.driver_of(pair.lender, bdf) is None
+    lending.must_write(pair.lender, "/sys/bus/pci/drivers/nvme/bind", bdf)
 
 
 # of the drive that went away; and nvme's own, see above
