@@ -151,6 +151,29 @@ def test_around_its_registers(pair):
     lending.take_down(pair, bdf)
 
 
+def test_lend_fails_half_way(pair):
+    """It is bound to the lender's driver already when its reset fails: then its own driver has it again, and
+    driver_override is as it was, be it empty or not."""
+    lender = lending.ready(pair).lender
+    one, two = (bdf for bdf in lender.text("lspci -D -n -d 1234:11e8 | cut -d' ' -f1").split() if bdf != EDU)
+    folder = f"/sys/bus/pci/devices/{one}"
+    # a reset of the bus, which the kernel took for possible before it found the other
+    assert lender.read(f"{folder}/reset_method") == "bus"
+    lender.run("modprobe rig_edu dma_bits=32")
+    lending.must_write(lender, "/sys/bus/pci/drivers/rig_edu/unbind", two)
+    why = "not lent: cannot stop and reset the device"
+    for n, (override, shown) in enumerate((("\n", "(null)"), ("rig_edu", "rig_edu")), 1):
+        lending.must_write(lender, f"{folder}/driver_override", override)
+        assert lender.write(LEND, f"{one} force") == errno.ENOTTY
+        assert said(lender, why) == n
+        assert lending.driver_of(lender, one) == "rig_edu"
+        assert lender.read(f"{folder}/driver_override") == shown
+        assert lending.names(lender, "lent") == []
+    assert lender.write(f"{folder}/transfer", "64", timeout=120) == 0
+    lending.must_write(lender, f"{folder}/driver_override", "\n")
+    lender.run("rmmod rig_edu")
+
+
 def test_group_of_two(pair):
     """Refused while its neighbour has a driver, or is lent; unsafe or not, since the IOMMU translates for both."""
     lender = lending.ready(pair).lender

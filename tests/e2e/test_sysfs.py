@@ -59,6 +59,25 @@ def test_lend_refuses_what_cannot_be_lent(ready):
     assert guest.write(RECLAIM, nvme) == errno.ENODEV
 
 
+@pytest.mark.parametrize("override, shown", [("\n", "(null)"), ("nvme", "nvme")], ids=["no override", "an override"])
+def test_back_without_its_driver(ready, override, shown):
+    """Its driver is unloaded while it is lent: given back without one, which is said; driver_override is as it was, and
+    the driver has the drive when it is loaded again."""
+    guest = ready.lender
+    nvme = lending.find_pci(guest, lending.NVME)
+    file = f"/sys/bus/pci/devices/{nvme}/driver_override"
+    lending.must_write(guest, file, override)
+    lending.lend(guest, nvme)
+    guest.run("rmmod nvme && dmesg -C")
+    lending.reclaim(guest, nvme)
+    assert lending.driver_of(guest, nvme) is None
+    assert guest.read(file) == shown
+    assert guest.dmesg().count("given back, but its driver nvme did not bind") == 1
+    guest.modprobe("nvme")
+    lending.nvme_block(guest, nvme)
+    lending.must_write(guest, file, "\n")
+
+
 def test_borrow_and_return_refuse(ready):
     """Slots that are no slots, a second borrow, a shadow that would be lent on."""
     nvme = lending.lent_drive(ready)
