@@ -9,7 +9,7 @@ import pytest
 
 import lending
 from rig.agent import until
-from test_windows import bar_start
+from test_windows import bar_start, in_use
 
 # a guest may write to the NTB's BARs by /dev/mem
 PAIR = lending.options(append="iomem=relaxed")
@@ -42,7 +42,8 @@ def test_reclaim_under_reads(pair, force):
 
 @pytest.mark.allow_complaints(*lending.LOSS)
 def test_reclaim_from_a_borrower_that_hangs(pair):
-    """It hears of its grace when that is over; and of that too, so its driver waits for no command."""
+    """The lender closes its window alone. The borrower hears of its grace when that is over; and of that too, so its
+    driver waits for no command."""
     bdf, lease, disk = lending.borrowed_drive(pair)
     job = lending.start_reads(pair.borrower, disk)
     for guest in pair.guests:
@@ -51,6 +52,9 @@ def test_reclaim_from_a_borrower_that_hangs(pair):
     reclaim = pair.lender.spawn(f"echo {bdf} > {lending.DRIVER}/reclaim")
     reclaim.send(b"")
     lending.wait(pair.lender, "dmesg | grep -q 'taken back: the borrower did not return it in time'")
+    assert not in_use(pair.lender)
+    assert not any(w["inbound_open"] for port in pair.ntbsim.status()["ports"] if port["name"] == "a"
+                   for w in port["windows"])
     pair.borrower.qmp.command("cont")
     lending.wait(pair.borrower, f"[ ! -e {lending.BUS}/{lease} ]", what="the lease to go")
     job.wait(90)
