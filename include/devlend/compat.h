@@ -164,10 +164,14 @@ static inline int devlend_iommu_map(struct iommu_domain *domain, unsigned long i
 }
 
 /*
- * Pages into a domain and out of it. The domain's operations are called as the IOMMU core calls
- * them: going through the core would cost a tenth of each mapping. An older core maps, and has the
+ * Pages into a domain and out of it. The operations of the domain, or of its page table where the
+ * kernel has page tables of its own for all IOMMU drivers, are called as the IOMMU core calls them:
+ * going through the core would cost a tenth of each mapping. An older core maps, and has the
  * hardware look again, in one call; not every driver of its time has these operations.
  */
+#ifdef DEVLEND_HAVE_IOMMU_PT
+#include <linux/generic_pt/iommu.h>
+#endif
 static inline int devlend_iommu_map_pages(struct iommu_domain *domain, unsigned long iova,
 					  phys_addr_t cpu_phys, size_t pages, int prot, gfp_t gfp,
 					  size_t *mapped)
@@ -181,6 +185,13 @@ static inline int devlend_iommu_map_pages(struct iommu_domain *domain, unsigned 
 	*mapped = err ? 0 : size;
 	return err;
 #else
+#ifdef DEVLEND_HAVE_IOMMU_PT
+	struct pt_iommu *pt = iommupt_from_domain(domain);
+
+	if (pt)
+		return pt->ops->map_range(pt, iova, cpu_phys, pages << PAGE_SHIFT, prot, gfp,
+					  mapped);
+#endif
 	return domain->ops->map_pages(domain, iova, cpu_phys, PAGE_SIZE, pages, prot, gfp, mapped);
 #endif
 }
@@ -201,6 +212,12 @@ static inline size_t devlend_iommu_unmap_pages(struct iommu_domain *domain, unsi
 #ifdef DEVLEND_HAVE_IOMMU_MAP_ATOMIC
 	return iommu_unmap_fast(domain, iova, pages << PAGE_SHIFT, gather);
 #else
+#ifdef DEVLEND_HAVE_IOMMU_PT
+	struct pt_iommu *pt = iommupt_from_domain(domain);
+
+	if (pt)
+		return pt->ops->unmap_range(pt, iova, pages << PAGE_SHIFT, gather);
+#endif
 	return domain->ops->unmap_pages(domain, iova, PAGE_SIZE, pages, gather);
 #endif
 }
