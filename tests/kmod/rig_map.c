@@ -10,9 +10,10 @@
  *              scatter lists of 16 pages that do not adjoin, as drivers do that have 32 pages
  *              mapped at a time. Read: "PAGES MAP UNMAP", ticks of the time stamp counter that all
  *              maps and all unmaps took. Where an emulator counts instructions as time, ticks are
- *              instructions
+ *              instructions. A map that fails ends the write with its error, and nothing mapped
  *
- * Used by tests/bench/maps.py. Context: process; one mutex serialises runs.
+ * Used by tests/bench/maps.py and tests/e2e/test_map_fails.py. Context: process; one mutex
+ * serialises runs.
  */
 #include <linux/dma-mapping.h>
 #include <linux/module.h>
@@ -93,9 +94,12 @@ static int map_lists(struct map_rig *rig)
 
 	start = get_cycles();
 	for (i = 0; i < ARRAY_SIZE(rig->sg); i++) {
-		if (!dma_map_sg(rig->dev, rig->sg[i], MAP_SG, DMA_FROM_DEVICE)) {
+		struct sg_table table = { .sgl = rig->sg[i], .orig_nents = MAP_SG };
+		int err = dma_map_sgtable(rig->dev, &table, DMA_FROM_DEVICE, 0);
+
+		if (err) {
 			map_unmap_lists(rig, i);
-			return -ENOMEM;
+			return err;
 		}
 	}
 	mapped = get_cycles();
