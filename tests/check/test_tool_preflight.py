@@ -236,6 +236,13 @@ def test_no_ntb_bus(good):
 def test_encryption_and_remapping(good):
     good.put("proc/cmdline", "quiet mem_encrypt=on\n")
     assert "mem_encrypt=off" in bad(good, "host", "encryption", "fail")["remedy"]
+    with open(good.root / f"boot/config-{KERNEL}", "a", encoding="ascii") as built_with:
+        built_with.write("CONFIG_AMD_MEM_ENCRYPT_ACTIVE_BY_DEFAULT=y\n")
+    for flags, cmdline, result in (("fpu sme", "quiet", "fail"), ("fpu", "quiet", "pass"),
+                                   ("fpu sme", "mem_encrypt=off", "pass")):
+        good.put("proc/cpuinfo", f"flags\t\t: {flags}\n")
+        good.put("proc/cmdline", f"{cmdline}\n")
+        assert found(look(good)[1], "host", "encryption")["result"] == result
     good.put("sys/kernel/irq/24/chip_name", "PCI-MSIX-0000:01:00.0\n")
     bad(good, "host", "remapping", "warn")
     assert "unsafe=1" in bad(good, DRIVE, "iommu", "fail", DRIVE)["remedy"]

@@ -141,22 +141,34 @@ static void look_at_memory(struct preflight *pf)
 		     bytes_text(pf->low_end, b, sizeof(b)));
 }
 
+/* AMD's, on by the command line, or by a kernel that was built so. */
+static bool is_encrypted(const char *cmdline, bool able)
+{
+	static char text[CONFIG_TEXT];
+
+	if (strstr(cmdline, "mem_encrypt=on"))
+		return true;
+	return able && !strstr(cmdline, "mem_encrypt=off") && config_text(text, sizeof(text)) &&
+	       config_has(text, "AMD_MEM_ENCRYPT_ACTIVE_BY_DEFAULT");
+}
+
 static void look_at_encryption(struct preflight *pf)
 {
 	struct probe probe = { &pf->findings, "host", "encryption", ROLE_BORROW & pf->roles };
 	static char text[64 * 1024];
-	bool guest;
+	bool guest, able;
 
 	if (!probe.roles)
 		return;
 	/* flags of the first CPU will do */
 	sys_read(text, sizeof(text), "/proc/cpuinfo");
 	guest = strstr(text, " tdx_guest");
+	able = strstr(text, " sme");
 	sys_read(text, sizeof(text), "/proc/cmdline");
 	if (guest)
 		fail(&probe, TOOL_IMPOSSIBLE, "borrow on a host that is no TDX guest",
 		     "memory is encrypted: a lent device would read ciphertext");
-	else if (strstr(text, "mem_encrypt=on"))
+	else if (is_encrypted(text, able))
 		fail(&probe, TOOL_IMPOSSIBLE, "boot with mem_encrypt=off",
 		     "memory is encrypted: a lent device would read ciphertext");
 	else
