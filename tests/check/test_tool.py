@@ -216,7 +216,10 @@ def test_lend_what_never_can_be(host):
     """Not by force either; a dry run knows it, too."""
     host.lease(host.offer(state="lent"))
     host.pci("0000:00:1f.0", ("8086", "2918", "060100"), "lpc_ich")
-    for name, text in (("8000:00:00.0", "lend it there"), ("nvme1n1", "lend it there"), ("00:1f.0", "it is a bridge")):
+    host.pci("0000:00:05.0", ("8086", "201c", "068000"), "ntb_hw_intel")
+    host.put("sys/bus/ntb/devices/0000:00:05.0/uevent", "")
+    for name, text in (("8000:00:00.0", "lend it there"), ("nvme1n1", "lend it there"), ("00:1f.0", "it is a bridge"),
+                       ("00:05.0", "it is the NTB")):
         said = devlend(host, "lend", "-n", "--force", name)
         assert said.status == IMPOSSIBLE and text in said.line, name
 

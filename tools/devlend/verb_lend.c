@@ -78,6 +78,8 @@ static int check(const char *target, const struct options *opt, struct why *why)
 	if (device_is_shadow(bdf))
 		return why_not(why, TOOL_IMPOSSIBLE,
 			       "it is borrowed from another host; lend it there");
+	if (sys_exists("/sys/bus/ntb/devices/%s", bdf))
+		return why_not(why, TOOL_IMPOSSIBLE, "it is the NTB, the way to the other host");
 	if (ids.class >> 16 == CLASS_BRIDGE)
 		return why_not(why, TOOL_IMPOSSIBLE, "it is a bridge; lend the functions below it");
 	if (opt->force)
