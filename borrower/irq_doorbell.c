@@ -191,7 +191,7 @@ struct irq_chip borrower_doorbell_chip = {
 
 /* Is what the lender says it took possible? Take it over. */
 static int doorbell_parse(struct borrower_doorbell *db, const struct devlend_wire_taken *taken,
-			  size_t len)
+			  size_t len, u32 asked)
 {
 	const u32 messages = DEVLEND_EVENTS_MSI | DEVLEND_EVENTS_MSIX;
 	unsigned int i;
@@ -202,7 +202,7 @@ static int doorbell_parse(struct borrower_doorbell *db, const struct devlend_wir
 	db->messages = le32_to_cpu(taken->count);
 	if (!db->flags || db->flags & ~(messages | DEVLEND_EVENTS_INTX) ||
 	    (db->flags & messages) == messages ||
-	    db->messages > DEVLEND_EVENT_MESSAGES_MAX ||
+	    db->messages > asked ||
 	    !db->messages != !(db->flags & messages) ||
 	    len != struct_size(taken, message, db->messages)) {
 		db->messages = 0;
@@ -218,12 +218,18 @@ static int doorbell_parse(struct borrower_doorbell *db, const struct devlend_wir
 	return 0;
 }
 
+/* With pci=nomsi no driver here is given a message: the lender is to take INTx only. */
+static u32 doorbell_wants(void)
+{
+	return pci_msi_enabled() ? DEVLEND_EVENT_MESSAGES_MAX : 0;
+}
+
 /* EVENTS: from the answer on the lender tells. */
 static int doorbell_ask(struct borrower_lease *lease, struct borrower_doorbell *db)
 {
 	struct devlend_wire_events events = {
 		.index = cpu_to_le32(BORROWER_MAP_RAM),
-		.messages = cpu_to_le32(DEVLEND_EVENT_MESSAGES_MAX),
+		.messages = cpu_to_le32(doorbell_wants()),
 		.offset = cpu_to_le64(db->offset + DOORBELL_OFFSET),
 	};
 	struct devlend_call call = {
@@ -244,7 +250,7 @@ static int doorbell_ask(struct borrower_lease *lease, struct borrower_doorbell *
 		dev_err(&lease->dev, "the lender cannot take the interrupts of %s (%d); its log says why\n",
 			lease->offer_name, err);
 	if (!err)
-		err = doorbell_parse(db, call.reply, call.reply_len);
+		err = doorbell_parse(db, call.reply, call.reply_len, doorbell_wants());
 	if (err == -EPROTO)
 		dev_err(&lease->dev, "impossible answer about the interrupts of %s\n",
 			lease->offer_name);
@@ -327,12 +333,29 @@ static bool doorbell_dispensable(const struct borrower_lease *lease)
 	       !lease->offer.msix_vectors;
 }
 
+/* A device that has messages, and gets none: say why, and what helps. */
+static void doorbell_say_no_messages(struct borrower_lease *lease, int err)
+{
+	struct borrower_doorbell *db = lease->doorbell;
+
+	if ((err && err != -EOPNOTSUPP) || db->messages ||
+	    (!lease->offer.msi_vectors && !lease->offer.msix_vectors))
+		return;
+	if (!pci_msi_enabled())
+		dev_warn(&lease->dev, "MSI is off on this host, so that %s has INTx only%s; boot without pci=nomsi\n",
+			 lease->offer_name, err ? ", which cannot be told" : "");
+	else if (!err)
+		dev_warn(&lease->dev, "the lender takes no messages of %s, only INTx; its log says why\n",
+			 lease->offer_name);
+}
+
 /* Have the lender take the interrupts, and see that it can tell them. */
 static int doorbell_prove(struct borrower_lease *lease)
 {
 	struct borrower_doorbell *db = lease->doorbell;
 	int err = doorbell_ask(lease, db);
 
+	doorbell_say_no_messages(lease, err);
 	if (err == -EOPNOTSUPP && doorbell_dispensable(lease)) {
 		dev_info(&lease->dev, "%s has no interrupts that could be told\n",
 			 lease->offer_name);

@@ -68,26 +68,37 @@ bool borrower_irq_remapped(const struct irq_domain *parent)
 	return parent != x86_vector_domain;
 }
 
+/*
+ * What keeps messages from being used at all. With pci=nomsi there is a domain, and the proof would
+ * arrive; but no driver is given a message.
+ */
+static const char *irq_message_unusable(const struct irq_domain *parent)
+{
+	if (!pci_msi_enabled())
+		return "MSI is off on this host; boot without pci=nomsi";
+	if (!parent)
+		return "the NTB has no MSI domain here";
+	return NULL;
+}
+
 static const char *irq_direct_unusable(const struct borrower_lease *lease)
 {
 	const struct irq_domain *parent = irq_message_parent(lease);
+	const char *why = irq_message_unusable(parent);
 
-	if (!parent)
-		return "the NTB has no MSI domain here; boot without pci=nomsi";
-	if (borrower_irq_remapped(parent))
-		return "this host remaps interrupts; use mode vectors";
-	return NULL;
+	if (!why && borrower_irq_remapped(parent))
+		why = "this host remaps interrupts; use mode vectors";
+	return why;
 }
 
 static const char *irq_vectors_unusable(const struct borrower_lease *lease)
 {
 	const struct irq_domain *parent = irq_message_parent(lease);
+	const char *why = irq_message_unusable(parent);
 
-	if (!parent)
-		return "the NTB has no MSI domain here; boot without pci=nomsi";
-	if (!borrower_irq_remapped(parent))
-		return "this host does not remap interrupts; use mode direct";
-	return NULL;
+	if (!why && !borrower_irq_remapped(parent))
+		why = "this host does not remap interrupts; use mode direct";
+	return why;
 }
 
 /**

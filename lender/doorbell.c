@@ -280,6 +280,18 @@ static struct lender_doorbell *doorbell_create(struct lender_dev *lent,
 	return NULL;
 }
 
+/* A device that has messages, of which none is taken: say why, and what helps. */
+static void doorbell_say_no_messages(struct lender_dev *lent, const struct lender_doorbell *db,
+				     unsigned int wanted)
+{
+	if (db->messages || (!db->pdev->msix_cap && !db->pdev->msi_cap))
+		return;
+	if (!wanted)
+		dev_info_ratelimited(&lent->dev, "the borrower wants no messages, only INTx: MSI is off on its host\n");
+	else if (!pci_msi_enabled())
+		dev_warn_ratelimited(&lent->dev, "MSI is off on this host, so that only INTx can be taken for the borrower; boot without pci=nomsi\n");
+}
+
 static int doorbell_take(struct lender_dev *lent, const struct lender_map *map,
 			 const struct devlend_wire_events *events)
 {
@@ -291,6 +303,7 @@ static int doorbell_take(struct lender_dev *lent, const struct lender_map *map,
 	if (!db)
 		return -ENOMEM;
 	err = doorbell_take_messages(db, le32_to_cpu(events->messages));
+	doorbell_say_no_messages(lent, db, le32_to_cpu(events->messages));
 	no_line = doorbell_take_line(db, line);
 	if (!db->flags) {
 		err = err ?: no_line ?: -EOPNOTSUPP;

@@ -248,6 +248,17 @@ def test_encryption_and_remapping(good):
     assert "unsafe=1" in bad(good, DRIVE, "iommu", "fail", DRIVE)["remedy"]
 
 
+@pytest.mark.parametrize("words, off", [("pci=nomsi", True), ("quiet pci=noaer,nomsi ro", True), ("pci=noaer", False),
+                                        ("pci=nomsix xpci=nomsi", False)])
+def test_messages(good, words, off):
+    """A borrower whose drivers are given no message."""
+    good.put("proc/cmdline", f"{words}\n")
+    if off:
+        assert bad(good, "host", "messages", "warn")["remedy"] == "boot without pci=nomsi"
+    else:
+        assert found(look(good)[1], "host", "messages")["result"] == "pass"
+
+
 def test_link(good):
     folder = f"{BUS}/link0"
     good.put(f"{folder}/state", "hello\n")

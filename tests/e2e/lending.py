@@ -226,6 +226,13 @@ def open_to_lender(pair):
     return sum(window["inbound_open"] for window in port["windows"])
 
 
+def taken(pair):
+    """What the lender says that it takes of a device's interrupts, and tells by doorbell: (messages, kind, INTx, told)."""
+    text = pair.lender.read("/sys/kernel/debug/devlend/lent")
+    found = re.search(r"doorbell: (\d+) messages of (\S+?)(, INTx)?, told (\d+)", text)
+    return (int(found[1]), found[2], bool(found[3]), int(found[4])) if found else None
+
+
 @contextlib.contextmanager
 def borrowed_edu(pair, bdf, irq_mode="auto"):
     """Lend and borrow an edu, which has no reset: its lease. A test loads rig_edu for it, or not."""

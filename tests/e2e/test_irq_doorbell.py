@@ -4,8 +4,6 @@
 The drive shows MSI-X, QEMU's edu plain MSI and INTx, whose interrupts rig_edu counts one by one.
 """
 
-import re
-
 import pytest
 
 import lending
@@ -40,25 +38,18 @@ def bells(pair):
     return pair.ntbsim.counters()["ports"]["a"]["out"]["doorbells"]
 
 
-def taken(pair):
-    """What the lender says that it took and told: (messages, kind, INTx, told)."""
-    text = pair.lender.read("/sys/kernel/debug/devlend/lent")
-    found = re.search(r"doorbell: (\d+) messages of (\S+?)(, INTx)?, told (\d+)", text)
-    return (int(found[1]), found[2], bool(found[3]), int(found[4])) if found else None
-
-
 def test_a_drive_by_msix(pair, drive):
     """Each message is an interrupt on the lender and a bell; what the driver waits for comes."""
     guest = pair.borrower
-    assert taken(pair)[1] == "MSI-X"
+    assert lending.taken(pair)[1] == "MSI-X"
     assert "devlend-bell" in guest.text("grep nvme0q /proc/interrupts")
-    told = taken(pair)[3]
+    told = lending.taken(pair)[3]
     pair.ntbsim.reset_counters()
     job = fio(guest, drive[2], rw="randread", bs="512", iodepth=8, numjobs=2, number_ios=IOS // 2, cpus_allowed="0,1",
               cpus_allowed_policy="split", group_reporting=1)
     assert ios(job) >= IOS
     assert "devlend_lender" in pair.lender.text("cat /proc/interrupts")
-    assert 0 < taken(pair)[3] - told <= bells(pair)
+    assert 0 < lending.taken(pair)[3] - told <= bells(pair)
     # the device itself writes no message into the borrower's interrupt range
     assert pair.ntbsim.counters()["ports"]["a"]["out"]["windows"]["bar4"]["msi_writes"] == 0
     assert "timeout" not in guest.text("dmesg | grep 'nvme nvme' || true")
@@ -91,22 +82,22 @@ def test_each_message_is_an_interrupt(pair, shadow):
     """Plain MSI: as many interrupts as messages, each told once."""
     pair.borrower.modprobe("rig_edu")
     edu = Edu(*shadow)
-    assert taken(pair)[:3] == (1, "MSI", True)
-    told = taken(pair)[3]
+    assert lending.taken(pair)[:3] == (1, "MSI", True)
+    told = lending.taken(pair)[3]
     pair.ntbsim.reset_counters()
     edu.raise_(RAISES)
     assert (edu.handled, edu.spurious, edu.lost) == (RAISES, 0, 0)
-    assert taken(pair)[3] - told == bells(pair) == RAISES
+    assert lending.taken(pair)[3] - told == bells(pair) == RAISES
 
 
 def test_each_level_is_served(pair, shadow):
     """INTx: a level that is told when it rises, and told again only where it was not served."""
     pair.borrower.run("modprobe rig_edu intx=1")
     edu = Edu(*shadow)
-    told = taken(pair)[3]
+    told = lending.taken(pair)[3]
     edu.raise_(RAISES)
     assert (edu.handled, edu.spurious, edu.lost) == (RAISES, 0, 0)
-    assert taken(pair)[3] - told == RAISES
+    assert lending.taken(pair)[3] - told == RAISES
     assert "devlend-INTx" in pair.borrower.text("grep rig_edu /proc/interrupts")
 
 
@@ -163,7 +154,7 @@ def test_the_ntb_goes(pair, side):
     lending.wait(pair.borrower, f"[ ! -e {lending.BUS}/{lease} ]", 60, "the lease to go")
     job.wait(60)
     lending.wait_state(pair.lender, f"lent-{bdf}", "offered")
-    assert taken(pair) is None
+    assert lending.taken(pair) is None
     lending.reclaim(pair.lender, bdf)
     victim.run("rmmod devlend_borrower devlend_lender devlend_core && "
                "modprobe -a devlend_core devlend_lender devlend_borrower && "
@@ -177,10 +168,10 @@ def test_a_drive_by_intx(pair, drive):
     guest.run(f"echo {shadow} > /sys/bus/pci/drivers/nvme/unbind && echo 0 > /sys/bus/pci/devices/{shadow}/msi_bus && "
               f"echo {shadow} > /sys/bus/pci/drivers/nvme/bind", timeout=120)
     disk = lending.nvme_block(guest, shadow)
-    told = taken(pair)[3]
+    told = lending.taken(pair)[3]
     assert ios(fio(guest, disk, rw="randread", bs="512", iodepth=4, number_ios=200)) >= 200
     assert "devlend-INTx" in guest.text("grep nvme0q /proc/interrupts")
-    assert taken(pair)[3] > told
+    assert lending.taken(pair)[3] > told
     # the device asks again for what came while it was masked: no end of an interrupt is lost
     assert "polled" not in guest.text("dmesg | grep 'nvme nvme' || true")
 
@@ -190,4 +181,4 @@ def test_nothing_is_left(pair):
     with lending.borrowed_edu(pair, EDU_BDF, "doorbell"):
         assert pair.lender.text("grep -c devlend_lender /proc/interrupts") == "2"
     assert pair.lender.run("grep devlend_lender /proc/interrupts", check=False).rc == 1
-    assert taken(pair) is None
+    assert lending.taken(pair) is None

@@ -29,7 +29,8 @@
  * With the parameter intx it uses INTx, else MSI.
  *
  * Used by tests/e2e/test_msi.py, test_irq_doorbell.py, test_irq_modes.py, test_irq_vectors.py,
- * test_bounce.py, test_iommu_lender.py and test_iommu_borrower.py.
+ * test_nomsi.py, test_nomsi_lender.py, test_bounce.py, test_iommu_lender.py and
+ * test_iommu_borrower.py.
  * Context: process; one mutex, which serialises writes. The interrupt handler shares with them only
  * what is atomic, and a completion.
  */

@@ -175,6 +175,30 @@ static void look_at_encryption(struct preflight *pf)
 		pass(&probe, "memory encryption was not asked for");
 }
 
+/* With pci=nomsi, also among other words of that option, no driver is given a message. */
+static void look_at_messages(struct preflight *pf)
+{
+	struct probe probe = { &pf->findings, "host", "messages", ROLE_BORROW & pf->roles };
+	char *word, *rest, *option;
+	static char text[4096];
+
+	if (!probe.roles)
+		return;
+	sys_read(text, sizeof(text), "/proc/cmdline");
+	for (word = strtok_r(text, "\n ", &rest); word; word = strtok_r(NULL, "\n ", &rest)) {
+		if (strncmp(word, "pci=", 4))
+			continue;
+		for (option = strtok(word + 4, ","); option; option = strtok(NULL, ",")) {
+			if (strcmp(option, "nomsi"))
+				continue;
+			warn(&probe, "boot without pci=nomsi",
+			     "MSI is off: what is borrowed has INTx only, by way of its lender's CPU");
+			return;
+		}
+	}
+	pass(&probe, "MSI was not switched off");
+}
+
 /* The chips of the interrupts that are in use say by their names what they are built on. */
 static void look_at_interrupts(struct preflight *pf)
 {
@@ -210,5 +234,6 @@ void preflight_host(struct preflight *pf)
 	look_at_config(pf);
 	look_at_memory(pf);
 	look_at_encryption(pf);
+	look_at_messages(pf);
 	look_at_interrupts(pf);
 }
