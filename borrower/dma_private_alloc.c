@@ -9,7 +9,6 @@
  * Called by the DMA API. No state and no locks: the pages are known by their address.
  */
 #include <linux/dma-mapping.h>
-#include <linux/limits.h>
 #include <linux/mm.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
@@ -28,7 +27,7 @@ static void *alloc_scattered(size_t size, gfp_t gfp)
 {
 	unsigned int i, count = size >> PAGE_SHIFT;
 	struct page **pages = kvcalloc(count, sizeof(*pages), GFP_KERNEL);
-	void *cpu = NULL;
+	void *cpu;
 
 	if (!pages)
 		return NULL;
@@ -48,6 +47,12 @@ free:
 	return NULL;
 }
 
+/* All of RAM is within reach, so no zone is wanted; pages are freed one by one, so no compound. */
+static gfp_t alloc_flags(gfp_t gfp)
+{
+	return gfp & ~(__GFP_DMA | __GFP_DMA32 | __GFP_HIGHMEM | __GFP_COMP);
+}
+
 static void alloc_undo(void *cpu, size_t size)
 {
 	if (is_vmalloc_addr(cpu))
@@ -56,23 +61,29 @@ static void alloc_undo(void *cpu, size_t size)
 		free_pages_exact(cpu, size);
 }
 
-/* Each page to the next address. Returns 0, or an errno with nothing mapped. */
-static int alloc_map(struct device *dev, void *cpu, dma_addr_t addr, size_t size, gfp_t gfp)
+/* Addresses for whole pages, each to the next. Returns 0, or an errno with nothing taken. */
+static int alloc_map(struct device *dev, void *cpu, size_t size, dma_addr_t *addr,
+		     enum dma_data_direction dir, gfp_t gfp)
 {
 	size_t done;
 	int err;
 
+	*addr = borrower_private_reserve(dev, size, dev->coherent_dma_mask);
+	if (!*addr)
+		return -ENOMEM;
+	gfp = gfpflags_allow_blocking(gfp) ? GFP_KERNEL : GFP_ATOMIC;
 	for (done = 0; done < size; done += PAGE_SIZE) {
-		err = borrower_private_map_at(dev, addr + done,
+		err = borrower_private_map_at(dev, *addr + done,
 					      page_to_phys(alloc_page_at(cpu + done)), PAGE_SIZE,
-					      DMA_BIDIRECTIONAL, gfp);
+					      dir, gfp);
 		if (err)
 			goto undo;
 	}
 	return 0;
 undo:
 	if (done)
-		borrower_private_unmap(dev, addr, done);
+		borrower_private_unmap(dev, *addr, done);
+	borrower_private_free(dev, *addr, size);
 	return err;
 }
 
@@ -81,7 +92,7 @@ undo:
  * @dev: the shadow
  * @size: bytes
  * @addr: becomes its address for the lent device
- * @gfp: where from, and whether it may sleep; all of RAM is within reach, so no zone
+ * @gfp: whether it may sleep, and the like
  * @attrs: ignored: they allow less than is given
  *
  * Context: any, as @gfp allows. Return: its address, zeroed; NULL where there is no memory, or no
@@ -90,24 +101,18 @@ undo:
 void *borrower_private_alloc(struct device *dev, size_t size, dma_addr_t *addr, gfp_t gfp,
 			     unsigned long attrs)
 {
-	bool may_sleep = gfpflags_allow_blocking(gfp);
 	size_t whole = PAGE_ALIGN(size);
 	void *cpu;
 
-	gfp &= ~(__GFP_DMA | __GFP_DMA32 | __GFP_HIGHMEM | __GFP_COMP);
-	if (may_sleep && whole > PAGE_SIZE)
+	gfp = alloc_flags(gfp);
+	if (gfpflags_allow_blocking(gfp) && whole > PAGE_SIZE)
 		cpu = alloc_scattered(whole, gfp);
 	else
 		cpu = alloc_pages_exact(whole, gfp | __GFP_ZERO);
 	if (!cpu)
 		return NULL;
-	*addr = borrower_private_reserve(dev, whole, dev->coherent_dma_mask);
-	if (!*addr)
-		goto undo;
-	if (!alloc_map(dev, cpu, *addr, whole, may_sleep ? GFP_KERNEL : GFP_ATOMIC))
+	if (!alloc_map(dev, cpu, whole, addr, DMA_BIDIRECTIONAL, gfp))
 		return cpu;
-	borrower_private_free(dev, *addr, whole);
-undo:
 	alloc_undo(cpu, whole);
 	return NULL;
 }
@@ -146,21 +151,13 @@ struct page *borrower_private_alloc_pages(struct device *dev, size_t size, dma_a
 					  enum dma_data_direction dir, gfp_t gfp)
 {
 	size_t whole = PAGE_ALIGN(size);
-	void *cpu;
+	void *cpu = alloc_pages_exact(whole, alloc_flags(gfp) | __GFP_ZERO);
 
-	gfp &= ~(__GFP_DMA | __GFP_DMA32 | __GFP_HIGHMEM | __GFP_COMP);
-	cpu = alloc_pages_exact(whole, gfp | __GFP_ZERO);
 	if (!cpu)
 		return NULL;
-	*addr = borrower_private_reserve(dev, whole, dev->coherent_dma_mask);
-	if (!*addr)
-		goto undo;
-	if (!borrower_private_map_at(dev, *addr, virt_to_phys(cpu), whole, dir,
-				     gfpflags_allow_blocking(gfp) ? GFP_KERNEL : GFP_ATOMIC))
+	if (!alloc_map(dev, cpu, whole, addr, dir, gfp))
 		return virt_to_page(cpu);
-	borrower_private_free(dev, *addr, whole);
-undo:
-	free_pages_exact(cpu, whole);
+	alloc_undo(cpu, whole);
 	return NULL;
 }
 
