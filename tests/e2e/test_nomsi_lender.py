@@ -9,7 +9,7 @@ import pytest
 
 import lending
 from edu import Edu
-from fio import fio, ios
+from fio import works_by_interrupts
 from rig import Nvme
 
 PAIR = lending.options(devices=[Nvme(size=8 << 20), "edu,dma_mask=0xffffffffffffffff"],
@@ -26,16 +26,6 @@ def message_writes(pair):
     return pair.ntbsim.counters()["ports"]["a"]["out"]["windows"]["bar4"]["msi_writes"]
 
 
-def use(pair, disk):
-    """Write, verify, read; no command's end is found by polling."""
-    job = fio(pair.borrower, disk, rw="randwrite", bs="4k", iodepth=4, size="128k", verify="crc32c", do_verify=1,
-              verify_fatal=1)
-    assert job["read"]["total_ios"] == job["write"]["total_ios"] == 32
-    assert ios(fio(pair.borrower, disk, rw="randread", bs="512", iodepth=4, number_ios=200)) >= 200
-    log = pair.borrower.text("dmesg | grep 'nvme nvme' || true")
-    assert "polled" not in log and "timeout" not in log
-
-
 def test_the_ntb_has_its_pin(pair):
     """The NTB's own interrupt is a level; the lender's own drive has no message either."""
     lending.ready(pair)
@@ -49,7 +39,7 @@ def test_a_drive_by_its_own_messages(pair):
     pair.ntbsim.reset_counters()
     bdf, lease, disk = lending.borrowed_drive(pair)
     assert pair.borrower.read(f"{lending.BUS}/{lease}/irq_mode") == "direct"
-    use(pair, disk)
+    works_by_interrupts(pair.borrower, disk)
     taken = pair.borrower.text("grep nvme0q /proc/interrupts").splitlines()
     assert len(taken) == 3 and all("devlend-MSI" in line for line in taken)
     # a message that comes while another of its vector waits is not counted by a CPU
@@ -90,7 +80,7 @@ def test_each_level_is_served(pair):
 def test_a_drive_by_doorbell(pair):
     """A drive whose MSI-X the lender cannot take has INTx, and works by it."""
     bdf, _, disk = lending.borrowed_drive(pair, "doorbell")
-    use(pair, disk)
+    works_by_interrupts(pair.borrower, disk)
     assert "devlend-INTx" in pair.borrower.text("grep nvme0q /proc/interrupts")
     lending.take_down(pair, bdf)
 
