@@ -10,14 +10,9 @@ import test_iommu_borrower
 from test_iommu_borrower import (edu, test_closed_by_unmap, test_coherent_buffer_of_many_pages,  # noqa: F401
                                  test_drive, test_reach_is_what_is_mapped)
 
-PAIR = dict(test_iommu_borrower.PAIR, borrower_kernel="6.1")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def built(build_modules):
-    """The modules for that kernel: another of the checks may not have come to it."""
-    done, _ = build_modules("6.1")
-    assert done.returncode == 0, done.stdout
+KERNELS = ("6.1",)
+PAIR = dict(test_iommu_borrower.PAIR, borrower_kernel=KERNELS[0])
+pytestmark = pytest.mark.usefixtures("built")
 
 
 @pytest.mark.long

@@ -17,14 +17,8 @@ SIZE = 256 << 10
 PAIRINGS = (("6.12", "6.1"), ("6.1", "6.1"), ("6.1", "7.x"), ("7.x", "7.x"), ("7.x", "6.12"))
 PAIR = lending.options(devices=[Nvme("LENTA", SIZE)], borrower_devices=[Nvme("LENTB", SIZE)],
                        lender_kernel=PAIRINGS[0][0], borrower_kernel=PAIRINGS[0][1])
-
-
-@pytest.fixture(scope="module", autouse=True)
-def built(build_modules):
-    """The modules for each kernel: another of the checks may not have come to it."""
-    for kernel in sorted({kernel for pairing in PAIRINGS for kernel in pairing}):
-        done, _ = build_modules(kernel)
-        assert done.returncode == 0, done.stdout
+KERNELS = sorted({kernel for pairing in PAIRINGS for kernel in pairing})
+pytestmark = pytest.mark.usefixtures("built")
 
 
 @pytest.mark.allow_complaints(*lending.LOSS)
